@@ -1,0 +1,50 @@
+"""mcgta: clusters that are alike in features and make sense in position.
+
+Algorithm 1 of the MC-GTA paper (Wang et al., ICML 2024) as a scikit-learn clusterer, and each of its stages as a
+function of its own.
+"""
+
+from mcgta.archive import ArchiveError, load
+from mcgta.clustering import Clustering, find_clusters
+from mcgta.dissimilarity import Dissimilarity, compare_features, compare_models
+from mcgta.estimator import MCGTA
+from mcgta.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
+from mcgta.local_models import LocalModels, fit_local_models
+from mcgta.loss import Loss, Objective
+from mcgta.membership import Membership
+from mcgta.neighborhoods import Neighborhoods, find_neighborhoods
+from mcgta.position_input import read_positions
+from mcgta.positions import Positions
+from mcgta.prior import MixturePrior, fit_mixture_prior
+from mcgta.semivariogram import Semivariogram, empirical_semivariogram, fit_semivariogram
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MCGTA",
+    "ArchiveError",
+    "Clustering",
+    "Dissimilarity",
+    "GoodnessOfFit",
+    "LocalModels",
+    "Loss",
+    "Membership",
+    "MixturePrior",
+    "Neighborhoods",
+    "Objective",
+    "PairTest",
+    "Positions",
+    "Semivariogram",
+    "compare_features",
+    "compare_models",
+    "empirical_semivariogram",
+    "find_clusters",
+    "find_neighborhoods",
+    "fit_local_models",
+    "fit_mixture_prior",
+    "fit_semivariogram",
+    "labelling_test",
+    "load",
+    "pair_test",
+    "read_positions",
+]

@@ -1,0 +1,202 @@
+"""One file for anything worth keeping: arrays plus JSON, no pickle.
+
+Format
+------
+A zip file, uncompressed: ``archive.json`` and ``arrays/0.npy``, ``arrays/1.npy``, ... The JSON holds the format's
+name and version and one tree, in which ``{"$array": k}`` points to an array and ``{"$object": name, "state": ...}`` to
+an object of a class that registered itself. Reading runs no code from the file: classes are looked up in the registry,
+arrays of Python objects are refused, and nothing larger than the file itself is ever allocated (compressed or
+overlapping members are refused, so a small file cannot blow up).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+FORMAT = "mcgta-archive"
+VERSION = 1
+_TREE = "archive.json"
+_KINDS = "biufUSMm"
+
+
+class ArchiveError(ValueError):
+    """The file is not an archive that this version of mcgta can read."""
+
+
+class Archived:
+    """Mixin: instances can be saved with :meth:`save` and read back with :func:`load`.
+
+    Dataclasses are stored by their fields; a field with ``metadata={"archive": False}`` must be None to be saved.
+    Other classes give ``_archive_state`` and ``_from_archive_state``. A subclass must check what it is given, since
+    the state may come from a file that somebody else wrote.
+    """
+
+    _registry: ClassVar[dict[str, type[Archived]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        Archived._registry[cls.__name__] = cls
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this object to one file; an existing file is replaced only once the new one is complete."""
+        save(self, path)
+
+    def _archive_state(self) -> dict[str, Any]:
+        state = {}
+        for item in dataclasses.fields(self):  # type: ignore[arg-type]  # a class that is none overrides this
+            value = getattr(self, item.name)
+            if item.metadata.get("archive", True):
+                state[item.name] = value
+            elif value is not None:
+                raise ValueError(f"{type(self).__name__}.{item.name}={value!r} cannot be saved in a file")
+        return state
+
+    @classmethod
+    def _from_archive_state(cls, state: dict[str, Any]) -> Self:
+        return cls(**state)
+
+
+def save(thing: Archived, path: str | os.PathLike[str]) -> None:
+    """Write ``thing`` to ``path``."""
+    arrays: list[NDArray[Any]] = []
+    tree = {"format": FORMAT, "version": VERSION, "content": _encode(thing, arrays)}
+    text = json.dumps(tree, allow_nan=False)
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:
+            bundle.writestr(_TREE, text)
+            for k, array in enumerate(arrays):
+                with bundle.open(f"arrays/{k}.npy", "w", force_zip64=True) as member:
+                    npy.write_array(member, array, version=(1, 0), allow_pickle=False)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read what :meth:`save` wrote: a fitted estimator, local models, a semivariogram, ...
+
+    Raises
+    ------
+    ArchiveError
+        where the file is not an archive, is damaged, or was written by a newer version
+    """
+    size = os.path.getsize(path)
+    try:
+        with zipfile.ZipFile(path) as bundle:
+            _check_members(bundle, size)
+            tree = json.loads(bundle.read(_TREE))
+            if not isinstance(tree, dict) or tree.get("format") != FORMAT:
+                raise ArchiveError(f"{path}: this is not a file that mcgta wrote")
+            if not isinstance(tree.get("version"), int) or tree["version"] > VERSION:
+                raise ArchiveError(
+                    f"{path}: format version {tree.get('version')!r} is newer than this mcgta reads ({VERSION}); upgrade mcgta"
+                )
+            thing = _decode(tree.get("content"), bundle)
+            if not isinstance(thing, Archived):
+                raise ArchiveError(f"{path}: the file holds no object of mcgta's")
+            return thing
+    except ArchiveError:
+        raise
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, json.JSONDecodeError, EOFError, UnicodeDecodeError) as error:
+        raise ArchiveError(f"{path}: damaged, or not a file that mcgta wrote ({error})") from error
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError) as error:
+        raise ArchiveError(f"{path}: its content does not fit together ({type(error).__name__}: {error})") from error
+    except (NotImplementedError, RuntimeError, MemoryError) as error:
+        raise ArchiveError(f"{path}: cannot be read ({type(error).__name__}: {error})") from error
+
+
+def _check_members(bundle: zipfile.ZipFile, size: int) -> None:
+    names = [info.filename for info in bundle.infolist()]
+    if len(set(names)) != len(names) or _TREE not in names:
+        raise ArchiveError("this is not a file that mcgta wrote")
+    if any(info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 0x1 for info in bundle.infolist()):
+        raise ArchiveError("the file has compressed or encrypted members; mcgta writes plain ones only")
+    if sum(info.file_size for info in bundle.infolist()) > size:
+        raise ArchiveError("the file claims to hold more than its size")
+
+
+def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return number if math.isfinite(number) else {"$float": repr(number)}
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, Archived):
+        state = {name: _encode(item, arrays) for name, item in value._archive_state().items()}
+        return {"$object": type(value).__name__, "state": state}
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in _KINDS:
+            raise ValueError(f"an array of {value.dtype} cannot be saved without pickle")
+        arrays.append(value)
+        return {"$array": len(arrays) - 1}
+    if isinstance(value, tuple):
+        return {"$tuple": [_encode(item, arrays) for item in value]}
+    if isinstance(value, list):
+        return [_encode(item, arrays) for item in value]
+    if isinstance(value, Mapping):
+        return {"$map": [[_encode(k, arrays), _encode(v, arrays)] for k, v in value.items()]}
+    raise ValueError(f"{value!r} of type {type(value).__name__} cannot be saved in a file")
+
+
+def _decode(node: Any, bundle: zipfile.ZipFile) -> Any:
+    if node is None or isinstance(node, (bool, int, float, str)):
+        return node
+    if isinstance(node, list):
+        return [_decode(item, bundle) for item in node]
+    if "$float" in node:
+        if node["$float"] not in ("nan", "inf", "-inf"):
+            raise ArchiveError(f"{node['$float']!r} is not a special number")
+        return float(node["$float"])
+    if "$tuple" in node:
+        return tuple(_decode(item, bundle) for item in node["$tuple"])
+    if "$map" in node:
+        return {_decode(key, bundle): _decode(value, bundle) for key, value in node["$map"]}
+    if "$array" in node:
+        return _read_array(int(node["$array"]), bundle)
+    if "$object" in node:
+        kind = Archived._registry.get(node["$object"])
+        if kind is None:
+            raise ArchiveError(f"the file holds a {node['$object']!r}, which this mcgta does not know")
+        return kind._from_archive_state({str(k): _decode(v, bundle) for k, v in node["state"].items()})
+    raise ArchiveError(f"cannot read a node with keys {sorted(node)[:5]}")
+
+
+def _read_array(number: int, bundle: zipfile.ZipFile) -> NDArray[Any]:
+    info = bundle.getinfo(f"arrays/{number}.npy")
+    with bundle.open(info) as member:
+        if npy.read_magic(member) != (1, 0):
+            raise ArchiveError(f"array {number} has an unknown version")
+        shape, fortran, dtype = npy.read_array_header_1_0(member)
+        if dtype.kind not in _KINDS or dtype.hasobject:
+            raise ArchiveError(f"array {number} holds {dtype}, which is refused")
+        if any(extent < 0 for extent in shape):
+            raise ArchiveError(f"array {number} has shape {shape}")
+        count = math.prod(shape)
+        if count * dtype.itemsize > info.file_size:
+            raise ArchiveError(f"array {number} claims {count} items, more than the file holds")
+        data = bytearray(member.read())
+        if len(data) != count * dtype.itemsize:
+            raise ArchiveError(f"array {number} is cut short")
+    return np.frombuffer(data, dtype=dtype, count=count).reshape(shape, order="F" if fortran else "C")

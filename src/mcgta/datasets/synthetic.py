@@ -1,0 +1,166 @@
+"""The paper's two synthetic data sets (appendix, "Synthetic Dataset").
+
+Clusters have mean zero and differ in covariance only, by more than 1 in Wasserstein-2 distance. Around each
+cluster's covariance the observations' own covariances are perturbed by Gaussian noise that grows with the distance from
+the start of a segment (1-D) or the centre of a region (2-D), up to a tenth of the largest entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mcgta.kernels.covariance import psd_roots
+from mcgta.kernels.wasserstein import wasserstein2
+from mcgta.types import Array, Index
+
+_TRIES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Observations with known clusters.
+
+    Attributes
+    ----------
+    X : (N, d) features
+    positions : (N,) time steps from 1, or (N, 2) coordinates
+    labels : (N,) true cluster
+    covariances : (K, d, d) of the clusters
+    """
+
+    X: Array
+    positions: Array
+    labels: Index
+    covariances: Array
+
+
+def make_series(
+    n_samples: int = 1000,
+    *,
+    n_clusters: int = 5,
+    n_features: int = 5,
+    segment_lengths: tuple[int, int] = (6, 30),
+    batch: int = 5,
+    noise: float = 0.005,
+    separation: float = 1.0,
+    random_state: int = 0,
+) -> Sample:
+    """Make a series whose state changes from segment to segment.
+
+    Parameters
+    ----------
+    n_samples : length; the last segment is cut to it
+    n_clusters : K states; neighbouring segments differ in state
+    segment_lengths : least and greatest number of steps L of a segment, each step giving ``batch`` observations
+    batch : k, observations drawn from each perturbed covariance
+    noise : alpha; the j-th step of a segment is perturbed by noise of scale j * alpha
+    separation : least Wasserstein-2 distance between clusters
+    """
+    rng = np.random.default_rng(random_state)
+    covariances = make_covariances(n_clusters, n_features, separation=separation, rng=rng)
+    X, labels = np.empty((n_samples, n_features)), np.empty(n_samples, dtype=np.int64)
+    done, state = 0, -1
+    while done < n_samples:
+        others = [k for k in range(n_clusters) if k != state]
+        state = int(rng.choice(others)) if others else 0
+        length = int(rng.integers(segment_lengths[0], segment_lengths[1] + 1))
+        perturbed = perturb(covariances[state], noise * np.arange(1, length + 1), rng)
+        drawn = _draw(np.repeat(perturbed, batch, axis=0), rng)[: n_samples - done]
+        X[done : done + len(drawn)] = drawn
+        labels[done : done + len(drawn)] = state
+        done += len(drawn)
+    return Sample(X, np.arange(1.0, n_samples + 1), labels, covariances)
+
+
+def make_regions(
+    n_samples: int = 1200,
+    *,
+    n_clusters: int = 5,
+    n_features: int = 5,
+    noise: float = 0.02,
+    extent: float = 10.0,
+    spacing: float = 2.5,
+    spread: tuple[float, float] = (0.3, 1.5),
+    concentration: float = 5.0,
+    separation: float = 1.0,
+    random_state: int = 0,
+) -> Sample:
+    """Make a map of overlapping regions, each a cloud of places around a centre.
+
+    Parameters
+    ----------
+    n_samples : number of places; the regions' sizes are Dirichlet(``concentration``)
+    noise : alpha; a place at distance d from its centre is perturbed by noise of scale d * alpha
+    extent : centres are uniform in a square of this side
+    spacing : least distance between centres
+    spread : range of the eigenvalues of the regions' shapes
+    separation : least Wasserstein-2 distance between clusters
+    """
+    rng = np.random.default_rng(random_state)
+    covariances = make_covariances(n_clusters, n_features, separation=separation, rng=rng)
+    centres = _spaced(n_clusters, extent, spacing, rng)
+    shares = rng.dirichlet(np.full(n_clusters, concentration))
+    labels = np.sort(rng.choice(n_clusters, n_samples, p=shares)).astype(np.int64)
+    shapes = np.array([_rotate(rng.uniform(*spread, 2), rng) for _ in range(n_clusters)])
+    offsets = _draw(shapes[labels], rng)
+    scale = noise * np.linalg.norm(offsets, axis=1)
+    X = np.empty((n_samples, n_features))
+    for k in range(n_clusters):
+        rows = labels == k
+        X[rows] = _draw(perturb(covariances[k], scale[rows], rng), rng)
+    return Sample(X, centres[labels] + offsets, labels, covariances)
+
+
+def make_covariances(n_clusters: int, n_features: int, *, separation: float, rng: np.random.Generator) -> Array:
+    """Random covariances Q diag(exp U(-1.2, 1.2)) Q^T whose pairwise Wasserstein-2 distances exceed ``separation``."""
+    found: list[Array] = []
+    for _ in range(_TRIES * n_clusters):
+        new = _rotate(np.exp(rng.uniform(-1.2, 1.2, n_features)), rng)
+        root, zero = psd_roots(new[None]), np.zeros(n_features)
+        if all(wasserstein2(zero, root, zero, psd_roots(old[None]))[0] > separation**2 for old in found):
+            found.append(new)
+        if len(found) == n_clusters:
+            return np.array(found)
+    raise ValueError(
+        f"separation={separation} is too large for n_clusters={n_clusters} with n_features={n_features}: found no covariances"
+    )
+
+
+def perturb(covariance: Array, scales: Array, rng: np.random.Generator) -> Array:
+    """Add symmetric Gaussian noise of the given scales, at most a tenth of the largest entry, and keep them positive definite.
+
+    Returns (len(scales), d, d). Eigenvalues below a hundredth of the least one of ``covariance`` are raised to it.
+    """
+    d = covariance.shape[0]
+    scales = np.minimum(scales, 0.1 * np.abs(covariance).max())
+    raw = rng.normal(size=(scales.size, d, d))
+    symmetric = np.triu(raw) + np.swapaxes(np.triu(raw, 1), 1, 2)
+    values, vectors = np.linalg.eigh(covariance + scales[:, None, None] * symmetric)
+    floor = 0.01 * np.linalg.eigvalsh(covariance)[0]
+    return (vectors * np.maximum(values, floor)[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+
+
+def _draw(covariances: Array, rng: np.random.Generator) -> Array:
+    """One Gaussian vector of mean zero from each covariance."""
+    z = rng.normal(size=covariances.shape[:2])
+    return np.asarray((np.linalg.cholesky(covariances) @ z[:, :, None])[:, :, 0])
+
+
+def _rotate(values: Array, rng: np.random.Generator) -> Array:
+    """Return a covariance with these eigenvalues and random axes."""
+    q, r = np.linalg.qr(rng.normal(size=(values.size, values.size)))
+    q = q * np.sign(np.diagonal(r))
+    return np.asarray((q * values) @ q.T)
+
+
+def _spaced(count: int, extent: float, spacing: float, rng: np.random.Generator) -> Array:
+    found: list[Array] = []
+    for _ in range(_TRIES * count):
+        new = rng.uniform(0, extent, 2)
+        if all(np.linalg.norm(new - old) >= spacing for old in found):
+            found.append(new)
+        if len(found) == count:
+            return np.array(found)
+    raise ValueError(f"spacing={spacing} leaves no room for n_clusters={count} centres in a square of side {extent}")

@@ -1,0 +1,528 @@
+"""The estimator: Algorithm 1 of the paper as a scikit-learn clusterer."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mcgta.archive import Archived
+from mcgta.clustering import find_clusters
+from mcgta.dissimilarity import (
+    FEATURE_BASED,
+    NEEDS_DEFINITE,
+    Dissimilarity,
+    compare_features,
+    compare_models,
+    incomparable,
+    sampling_error,
+)
+from mcgta.fitted import FITTED, check_fitted
+from mcgta.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
+from mcgta.kernels.wasserstein import null_expectation
+from mcgta.lags import stack_lags
+from mcgta.local_models import LocalModels, fit_local_models
+from mcgta.loss import Loss
+from mcgta.membership import Membership
+from mcgta.neighborhoods import Neighborhoods, find_neighborhoods
+from mcgta.observations import Observations, check_columns, check_neighbors, join_new, sort_observations
+from mcgta.parallel import tiles
+from mcgta.parameters import RULES, check_parameters, draw_seed
+from mcgta.position_input import read_positions
+from mcgta.positions import Positions
+from mcgta.prior import fit_mixture_prior
+from mcgta.progress import Progress
+from mcgta.semivariogram import Semivariogram, empirical_semivariogram, fit_semivariogram
+from mcgta.types import Array, Index, Labels
+
+_AFTER_SEMIVARIOGRAM = (
+    "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "n_jobs", "progress",
+)  # fmt: skip
+# The table of dissimilarities is kept after a fit, for refit and tests of pairs, while it is smaller than this.
+_KEEP_BYTES = 2**28
+_PREDICT_TILE = 256
+_EPS_SHARE = 0.4
+
+
+class MCGTA(ClusterMixin, BaseEstimator, Archived):
+    """Metric-constrained model-based clustering by goodness-of-fit tests with autocorrelation.
+
+    Each observation gets a Gaussian model, fitted on its neighbours in position. Pairs are compared by the squared
+    Wasserstein-2 distance of their models, W; the semivariogram tells how large W should be at their distance d; the loss
+    of a pair is M = W + beta * max(0, W - t(d)) for d within the range, with t(d) = 2 gamma(d) - margin; and a density-based
+    algorithm clusters on that loss.
+
+    Parameters
+    ----------
+    n_neighbors : int or "auto", default="auto"
+        n, the observations that each local model is fitted on, itself included. "auto" is 30, or a third of the
+        observations of the smallest group where that is less.
+    weights : {"uniform", "epanechnikov", "triangular", "gaussian"}, default="uniform"
+        Weight of a neighbour by its distance.
+    lags : int, default=0
+        Stack this many predecessors in time (nearest neighbours elsewhere) to each observation's features.
+    covariance : {"graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_wolf", "oas"}
+        Estimator of the local covariances.
+    alpha : float, default=0.01
+        Penalty of the graphical lasso, in the squared unit of the features.
+    shrinkage : float in [0, 1], default=0.1
+        Shrinkage of ``covariance="shrunk"``.
+    prior : {None, "gmm"}
+        "gmm" makes each local model the update of a global Gaussian mixture by its neighbours, for sparse data.
+    prior_components : int or None
+        Components of that mixture; None takes the number with the least BIC.
+    prior_strength : float or None
+        Weight of the prior, in observations; None is n.
+    dissimilarity : {"wasserstein2", "euclidean", "cosine", "kl", "js", "tv"}
+        How pairs are compared: W2 squared, Kullback-Leibler (symmetrised), Jensen-Shannon or total variation of the
+        models; squared Euclidean or cosine distance of the features, for which no models are fitted.
+    metric : {"auto", "time", "euclidean", "haversine", "spacetime", "precomputed"} or callable
+        Distance of positions. "auto" is time for one column, haversine for columns named longitude and latitude
+        (or GeoPandas points in degrees), else euclidean.
+    metric_params : dict or None
+        For "spacetime": ``time_scale``, the distance that one unit of time is worth, and ``space``.
+    semivariogram : {"exponential", "spherical", "gaussian", "stable", "matern", "empirical"} or Semivariogram
+        Theoretical model, or one fitted before.
+    bins : int or sequence of float, default=40
+        Bins of distance, or their edges.
+    max_lag : float or None
+        Largest distance that the semivariogram looks at. None is half the largest distance, less where the curve has not
+        levelled off by then.
+    beta : float, default=1.0
+        Weight of the penalty; 0 is the paper's MC-GTA-wo.
+    margin : float, default=0.0
+        delta, by which a pair must stay below its expected dissimilarity.
+    hinge : bool, default=True
+        Cut the penalty off at zero. False needs a clusterer object that takes negative values.
+    within_range : bool, default=True
+        Penalise only pairs within the range of the semivariogram.
+    clusterer : {"dbscan", "hdbscan", "optics"} or object
+        The algorithm, or any object with ``fit_predict`` on a precomputed matrix.
+    eps : float or "auto"
+        DBSCAN's radius, in the unit of the loss. "auto" is 0.4 of the W2 squared that two samples of n from one model would
+        show, for the median observation; for other dissimilarities the knee of the curve of losses to the
+        ``min_samples``-th nearest. With OPTICS the height of the cut (xi method by default), with HDBSCAN the loss below
+        which clusters are not split (0 by default).
+    min_samples : int or "auto"
+        Observations that make a place dense, itself included; "auto" is n.
+    min_cluster_size : int or None
+        Smaller clusters are noise. None is ``min_samples`` for HDBSCAN and OPTICS, and no limit for DBSCAN.
+    local_models : LocalModels or None
+        Models fitted before on the same observations, in the same order.
+    n_jobs : int or None
+        Threads, as in scikit-learn; the result does not depend on it.
+    random_state : int, RandomState or None, default=0
+        Seed of what is random: the mixture prior, "min_cov_det", and the points of "js" and "tv".
+    progress : bool or callable, default=False
+        Report stages on standard error, or to a function of the stage's name and the share done.
+
+    Attributes
+    ----------
+    labels_ : (N,) cluster of each observation, numbered by first member in order of group, position and features; -1 noise
+    strengths_ : (N,) strength of membership in [0, 1]; see :mod:`mcgta.membership`
+    local_models_ : LocalModels, or None for a dissimilarity of features
+    semivariogram_ : Semivariogram, with ``range_``, ``sill_``, ``nugget_``, bins, counts and the fitted function
+    core_sample_indices_ : rows of DBSCAN's core observations; of all clustered ones for other algorithms
+    objective_ : Objective, the paper's total loss of the labelling and its two parts
+    noise_share_ : share of observations labelled noise, failed ones included
+    failed_ : dict of row -> reason, for observations whose model could not be fitted; they are labelled noise
+    n_clusters_ : number of clusters
+    n_neighbors_, min_samples_, eps_ : the values used
+    positions_ : Positions
+    prior_ : MixturePrior or None
+    dissimilarity_error_ : typical sampling error of "js" and "tv"; 0 for the others, which are exact
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mcgta import MCGTA
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, s, (150, 2)) for s in (1, 4, 1)])
+    >>> model = MCGTA(n_neighbors=30, eps=2.0).fit(X)
+    >>> model.n_clusters_
+    2
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | str = "auto",
+        *,
+        weights: str = "uniform",
+        lags: int = 0,
+        covariance: str = "graphical_lasso",
+        alpha: float = 0.01,
+        shrinkage: float = 0.1,
+        prior: str | None = None,
+        prior_components: int | None = None,
+        prior_strength: float | None = None,
+        dissimilarity: str = "wasserstein2",
+        metric: Any = "auto",
+        metric_params: dict[str, Any] | None = None,
+        semivariogram: str | Semivariogram = "exponential",
+        bins: Any = 40,
+        max_lag: float | None = None,
+        beta: float = 1.0,
+        margin: float = 0.0,
+        hinge: bool = True,
+        within_range: bool = True,
+        clusterer: Any = "dbscan",
+        eps: float | str = "auto",
+        min_samples: int | str = "auto",
+        min_cluster_size: int | None = None,
+        local_models: LocalModels | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        progress: Any = False,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.lags = lags
+        self.covariance = covariance
+        self.alpha = alpha
+        self.shrinkage = shrinkage
+        self.prior = prior
+        self.prior_components = prior_components
+        self.prior_strength = prior_strength
+        self.dissimilarity = dissimilarity
+        self.metric = metric
+        self.metric_params = metric_params
+        self.semivariogram = semivariogram
+        self.bins = bins
+        self.max_lag = max_lag
+        self.beta = beta
+        self.margin = margin
+        self.hinge = hinge
+        self.within_range = within_range
+        self.clusterer = clusterer
+        self.eps = eps
+        self.min_samples = min_samples
+        self.min_cluster_size = min_cluster_size
+        self.local_models = local_models
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None, *, positions: Any = None, groups: Any = None) -> Self:
+        """Cluster the observations.
+
+        Parameters
+        ----------
+        X : array-like or frame (N, d)
+            Features.
+        y : ignored
+        positions : array-like, frame, geometry column or None
+            Where each observation is; see :func:`mcgta.position_input.read_positions`. None means that the order of the rows
+            is time.
+        groups : array-like of labels or None
+            The series, slide or machine of each observation. Groups share clusters but no neighbourhoods.
+        """
+        data = self._read(X, positions, groups)
+        progress = Progress(self.progress)
+        models = self._fit_models(data, progress)  # lines 1-3: neighbourhoods, local models
+        kept, reasons = self._comparable(data, models)
+        models_kept = None if models is None else models.take(kept)
+        places = data.positions.take(kept)
+        dissimilarity = self._compare(data.X[kept], models_kept)  # lines 4-5
+        dissimilarity.matrix(n_jobs=self.n_jobs, progress=progress)
+        self.dissimilarity_error_ = sampling_error(models_kept, self.dissimilarity, random_state=self._seed)
+        semivariogram = self._fit_semivariogram(dissimilarity, places, progress)  # lines 6-8
+        loss = self._loss(dissimilarity, places, semivariogram)  # line 9
+        return self._cluster(data, models, kept, reasons, loss, progress)  # line 10
+
+    def refit(self, **params: Any) -> Self:
+        """Cluster the same observations with other parameters of the loss or the clusterer; return a new estimator.
+
+        Local models, dissimilarities and semivariogram are used again. ``params`` may be ``beta``, ``margin``, ``hinge``,
+        ``within_range``, ``clusterer``, ``eps``, ``min_samples``, ``min_cluster_size``, ``n_jobs`` and ``progress``.
+        """
+        check_is_fitted(self)
+        wrong = sorted(set(params) - set(_AFTER_SEMIVARIOGRAM))
+        if wrong:
+            raise ValueError(f"refit cannot change {', '.join(wrong)}: only {', '.join(_AFTER_SEMIVARIOGRAM)}; use fit")
+        new = type(self)(**{**self.get_params(deep=False), **params})
+        check_parameters(new.get_params(deep=False))
+        for name in ("_X", "_seed", "n_features_in_", "feature_names_in_", "prior_", "dissimilarity_error_"):
+            if hasattr(self, name):
+                setattr(new, name, getattr(self, name))
+        data, models, kept, loss = self._restore()
+        progress = Progress(new.progress)
+        loss.dissimilarity.matrix(n_jobs=new.n_jobs, progress=progress)
+        loss = new._loss(loss.dissimilarity, loss.positions, loss.semivariogram)
+        return new._cluster(data, models, kept, self.failed_, loss, progress)
+
+    def predict(self, X: Any, *, positions: Any = None, groups: Any = None) -> Labels:
+        """Return the cluster of new observations, -1 for noise.
+
+        A new observation's model is fitted on its n nearest among the observations of the fit and the other new ones of
+        the same group; without positions (of a fit without positions) the new rows are a series of their own, and a
+        group not seen in the fit is as well. An observation of the fit, given again, has the label it has. See
+        :mod:`mcgta.membership` for the rule.
+
+        ``X``, ``positions`` and ``groups`` are as in :meth:`fit`; for precomputed distances ``positions`` holds those
+        to the observations of the fit, (M, N).
+        """
+        return self._place(X, positions, groups)[0]
+
+    def score_samples(self, X: Any, *, positions: Any = None, groups: Any = None) -> Array:
+        """Return the strength, in [0, 1], with which new observations belong to the cluster that predict gives them."""
+        return self._place(X, positions, groups)[1]
+
+    def pair_test(self, i: int, j: int) -> PairTest:
+        """Test whether observations ``i`` and ``j`` differ no more than their distance lets expect."""
+        check_is_fitted(self)
+        for name, row in (("i", i), ("j", j)):
+            if not 0 <= row < self.labels_.size:
+                raise ValueError(f"{name}={row} is not a row: there are {self.labels_.size} observations")
+            if row in self.failed_:
+                raise ValueError(f"{name}={row} has no model: {self.failed_[row]}")
+        data, _, kept, loss = self._restore()
+        rows = data.order[kept].tolist()
+        return pair_test(loss, rows.index(i), rows.index(j))
+
+    def goodness_of_fit(self) -> GoodnessOfFit:
+        """Count the pairs within clusters that pass the test, by distance."""
+        check_is_fitted(self)
+        data, _, kept, loss = self._restore()
+        return labelling_test(loss, self.labels_[data.order[kept]])
+
+    # ------------------------------------------------------------------ the stages, with this estimator's options
+
+    def _read(self, X: Any, positions: Any, groups: Any) -> Observations:
+        """Check parameters and input, and sort the rows."""
+        params = self.get_params(deep=False)
+        check_parameters(params)
+        self._seed = draw_seed(self.random_state)
+        self._X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2, copy=True)
+        check_columns(self._X, getattr(self, "feature_names_in_", None), self.dissimilarity)
+        places = read_positions(
+            positions, self._X.shape[0], groups=groups, metric=self.metric, metric_params=self.metric_params
+        )
+        data = sort_observations(self._X, places, n_neighbors=self.n_neighbors, lags=self.lags)
+        options = {name: params[name] for name in ("covariance", "alpha", "prior", "dissimilarity")}
+        check_neighbors(data.n_neighbors, data.X.shape[1], **options)
+        if self.local_models is not None and self.local_models.means.shape != data.X.shape:
+            raise ValueError(
+                f"local_models holds (observations, features) {self.local_models.means.shape}, but X with lags={self.lags} "
+                f"has {data.X.shape}"
+            )
+        return data
+
+    def _fit_models(self, data: Observations, progress: Progress) -> LocalModels | None:
+        self.prior_ = None
+        if self.dissimilarity in FEATURE_BASED:
+            return None
+        if self.local_models is not None:
+            return self.local_models.take(data.order)
+        if self.prior is not None:
+            self.prior_ = fit_mixture_prior(data.X, n_components=self.prior_components, random_state=self._seed)
+        with progress.stage("neighbourhoods"):
+            neighborhoods = find_neighborhoods(data.positions, data.n_neighbors, weights=self.weights)
+        return self._models_on(data.X, neighborhoods, progress)
+
+    def _models_on(self, X: Array, neighborhoods: Neighborhoods, progress: Progress) -> LocalModels:
+        models = fit_local_models(
+            X,
+            neighborhoods,
+            covariance=self.covariance,
+            alpha=self.alpha,
+            shrinkage=self.shrinkage,
+            prior=self.prior_,
+            prior_strength=self.prior_strength,
+            n_jobs=self.n_jobs,
+            random_state=self._seed,
+            progress=progress,
+        )
+        return models.require_definite(self.dissimilarity) if self.dissimilarity in NEEDS_DEFINITE else models
+
+    def _comparable(self, data: Observations, models: LocalModels | None) -> tuple[Index, dict[int, str]]:
+        """Return the (sorted) rows that can be compared, and why others cannot, by the user's rows."""
+        failures = models.failures if models is not None else incomparable(data.X, self.dissimilarity)
+        kept = np.setdiff1d(np.arange(data.order.size), list(failures))
+        reasons = {int(data.order[row]): reason for row, reason in failures.items()}
+        if kept.size < 2:
+            first = next(iter(reasons.values()))
+            raise ValueError(
+                f"{len(reasons)} of {data.order.size} observations could not be modelled, the first because {first}"
+            )
+        if reasons:
+            row, reason = next(iter(reasons.items()))
+            warnings.warn(
+                f"{len(reasons)} of {data.order.size} observations have no model and are labelled noise; row {row}: {reason}. "
+                "failed_ lists them all",
+                UserWarning,
+                stacklevel=3,
+            )
+        return kept, dict(sorted(reasons.items()))
+
+    def _compare(self, X: Array, models: LocalModels | None) -> Dissimilarity:
+        if models is None:
+            return compare_features(X, self.dissimilarity)
+        return compare_models(models, self.dissimilarity, random_state=self._seed)
+
+    def _fit_semivariogram(self, dissimilarity: Dissimilarity, places: Positions, progress: Progress) -> Semivariogram:
+        if isinstance(self.semivariogram, Semivariogram):
+            return self.semivariogram
+        empirical = empirical_semivariogram(
+            dissimilarity, places, bins=self.bins, max_lag=self.max_lag, n_jobs=self.n_jobs, progress=progress
+        )
+        return fit_semivariogram(empirical, self.semivariogram, adapt=self.max_lag is None)
+
+    def _loss(self, dissimilarity: Dissimilarity, places: Positions, semivariogram: Semivariogram) -> Loss:
+        return Loss(
+            dissimilarity,
+            places,
+            semivariogram,
+            float(self.beta),
+            float(self.margin),
+            bool(self.hinge),
+            bool(self.within_range),
+        )
+
+    # ------------------------------------------------------------------ results, in the user's order
+
+    def _cluster(
+        self,
+        data: Observations,
+        models: LocalModels | None,
+        kept: Index,
+        reasons: dict[int, str],
+        loss: Loss,
+        progress: Progress,
+    ) -> Self:
+        """Run the clusterer on the loss and keep what the fit has found."""
+        self.n_neighbors_ = data.n_neighbors
+        self.min_samples_ = self.n_neighbors_ if self.min_samples == "auto" else int(self.min_samples)
+        matrix = loss.matrix(n_jobs=self.n_jobs, progress=progress)
+        with progress.stage("clustering"):
+            clustering = find_clusters(
+                matrix,
+                self.clusterer,
+                eps=self._choose_eps(loss, models),
+                min_samples=self.min_samples_,
+                min_cluster_size=self.min_cluster_size,
+                n_jobs=self.n_jobs,
+            )
+        membership = Membership.of(clustering)
+        rows = data.order[kept]
+        self.labels_ = np.full(data.order.size, -1, dtype=np.int64)
+        self.labels_[rows] = clustering.labels
+        self.strengths_ = np.zeros(data.order.size)
+        self.strengths_[rows] = membership.strengths(matrix[:, membership.anchors], clustering.labels)
+        self.local_models_ = None if models is None else models.take(data.back)
+        self.positions_ = data.positions.take(data.back)
+        self.semivariogram_ = loss.semivariogram
+        self.core_sample_indices_ = np.sort(rows[clustering.core])
+        self.objective_ = loss.objective(clustering.labels)
+        self.noise_share_ = float(np.mean(self.labels_ < 0))
+        self.failed_ = reasons
+        self.n_clusters_ = int(clustering.labels.max()) + 1
+        self.eps_ = clustering.eps
+        self._membership = replace(membership, anchors=rows[membership.anchors])
+        self._dissimilarity: Dissimilarity | None = loss.dissimilarity
+        if matrix.nbytes > _KEEP_BYTES:
+            self._dissimilarity.cached = None
+        return self
+
+    def _choose_eps(self, loss: Loss, models: LocalModels | None) -> float | str:
+        """Return the radius where the user leaves it to us and the clusterer needs one."""
+        if (
+            self.eps == "auto"
+            and self.clusterer == "dbscan"
+            and loss.dissimilarity.kind == "wasserstein2"
+            and models is not None
+        ):
+            expected = null_expectation(models.covariances[models.fitted], self.n_neighbors_)
+            return float(_EPS_SHARE * np.median(expected))
+        return self.eps
+
+    def _restore(self) -> tuple[Observations, LocalModels | None, Index, Loss]:
+        """Return the stages of the fit again, in canonical order; only what was not kept is computed."""
+        check_is_fitted(self)
+        data = sort_observations(self._X, self.positions_, n_neighbors=self.n_neighbors_, lags=self.lags)
+        models = None if self.local_models_ is None else self.local_models_.take(data.order)
+        kept = np.flatnonzero(~np.isin(data.order, list(self.failed_)))
+        if self._dissimilarity is None:
+            self._dissimilarity = self._compare(data.X[kept], None if models is None else models.take(kept))
+        return data, models, kept, self._loss(self._dissimilarity, data.positions.take(kept), self.semivariogram_)
+
+    def _place(self, X: Any, positions: Any, groups: Any) -> tuple[Labels, Array]:
+        """Labels and strengths of new observations."""
+        check_is_fitted(self)
+        features = validate_data(self, X, dtype=np.float64, reset=False)
+        joined = join_new(self._X, self.positions_, features, positions, groups)
+        labels, strengths = np.full(features.shape[0], -1, dtype=np.int64), np.zeros(features.shape[0])
+        again = joined.known >= 0
+        labels[again], strengths[again] = self.labels_[joined.known[again]], self.strengths_[joined.known[again]]
+        fitted = len(self.positions_)
+        new = fitted + np.arange(joined.fresh.size)
+        if new.size == 0:
+            return labels, strengths
+        stacked = stack_lags(joined.X, joined.positions, self.lags)
+        models = None
+        if self.local_models_ is None:
+            failures = incomparable(stacked[new], self.dissimilarity)
+        else:
+            neighborhoods = find_neighborhoods(joined.positions, self.n_neighbors_, weights=self.weights, of=new)
+            models = self._models_on(stacked, neighborhoods, Progress(self.progress))
+            failures = models.failures
+        _report_unplaced(failures, joined.fresh)
+        good = np.setdiff1d(np.arange(new.size), list(failures))
+        order = self.positions_.order(self._X)
+        anchors = np.flatnonzero(np.isin(order, self._membership.anchors))
+        if models is not None and self.local_models_ is not None:
+            models = self.local_models_.take(order[anchors]).append(models.take(good))
+        both = np.concatenate([anchors, new[good]])
+        loss = self._loss(self._compare(stacked[both], models), joined.positions.take(both), self.semivariogram_)
+        membership = self._membership.reorder(order[anchors])
+        for part in tiles(good.size, _PREDICT_TILE):
+            rows = np.arange(part.start, part.stop) + anchors.size
+            where = joined.fresh[good[part]]
+            labels[where], strengths[where] = membership.assign(loss.between(rows, np.arange(anchors.size)))
+        return labels, strengths
+
+    # ------------------------------------------------------------------ one file
+
+    def _archive_state(self) -> dict[str, Any]:
+        check_is_fitted(self)
+        params = self.get_params(deep=False)
+        for name in ("metric", "clusterer", "progress"):
+            if not isinstance(params[name], (str, bool)):
+                raise ValueError(
+                    f"{name}={params[name]!r} is code, and cannot be saved in a file without pickle; save local_models_ and "
+                    "semivariogram_ instead"
+                )
+        if not isinstance(params["random_state"], (int, np.integer)):
+            params["random_state"] = self._seed
+        return {"params": params, "fitted": {name: getattr(self, name) for name in FITTED if hasattr(self, name)}}
+
+    @classmethod
+    def _from_archive_state(cls, state: dict[str, Any]) -> Self:
+        params, fitted = state["params"], state["fitted"]
+        unknown = (set(params) - set(RULES)) | (set(fitted) - set(FITTED))
+        if unknown:
+            raise ValueError(f"unknown entries {sorted(unknown)}")
+        model = cls(**params)
+        check_parameters(model.get_params(deep=False))
+        check_fitted(fitted)
+        for name, value in fitted.items():
+            setattr(model, name, value)
+        model._dissimilarity = None
+        return model
+
+
+def _report_unplaced(failures: dict[int, str], rows: Index) -> None:
+    if not failures:
+        return
+    first, reason = next(iter(failures.items()))
+    if len(failures) == rows.size:
+        raise ValueError(f"none of the {rows.size} new observations could be modelled, the first because {reason}")
+    warnings.warn(
+        f"{len(failures)} of {rows.size} new observations have no model and are labelled noise; row {rows[first]}: {reason}",
+        UserWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,113 @@
+"""The goodness-of-fit reading of the loss (section 5.2 of the paper).
+
+A pair passes when its dissimilarity is at most t(d) = 2 gamma(d) - margin: the two observations differ no more than
+observations at that distance do on average, less the margin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mcgta.archive import Archived
+from mcgta.loss import Loss
+from mcgta.parallel import triangle
+from mcgta.types import Array, Index, Labels
+
+_TILE = 1024
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """The test of one pair.
+
+    Attributes
+    ----------
+    distance : of the positions
+    dissimilarity : the test statistic, W
+    threshold : t(d) = 2 gamma(d) - margin
+    passes : whether dissimilarity <= threshold
+    penalty : beta times the hinge penalty, 0 where the pair passes or is out of range
+    loss : dissimilarity + penalty, what the clustering sees
+    """
+
+    distance: float
+    dissimilarity: float
+    threshold: float
+    passes: bool
+    penalty: float
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class GoodnessOfFit(Archived):
+    """How many of the pairs within clusters pass, by distance.
+
+    Attributes
+    ----------
+    edges : (B + 2,) edges of the bins of distance; the last bin runs to infinity and holds pairs of different groups
+    pairs : (B + 1,) pairs within clusters, each counted once
+    passed : (B + 1,) those of them that pass
+    """
+
+    edges: Array
+    pairs: Index
+    passed: Index
+
+    def __post_init__(self) -> None:
+        if self.pairs.shape != self.passed.shape or self.edges.shape != (self.pairs.size + 1,):
+            raise ValueError("edges, pairs and passed disagree on the number of bins")
+
+    @property
+    def share(self) -> float:
+        """Share of all pairs within clusters that pass; NaN without pairs."""
+        return float(self.passed.sum() / self.pairs.sum()) if self.pairs.sum() else float("nan")
+
+    @property
+    def shares(self) -> Array:
+        """(B + 1,) share of each bin; NaN in an empty one."""
+        with np.errstate(invalid="ignore"):
+            return np.where(self.pairs > 0, self.passed / np.maximum(self.pairs, 1), np.nan)
+
+    def __str__(self) -> str:
+        lines = [
+            f"  {self.edges[k]:>10.4g} - {self.edges[k + 1]:<10.4g} {self.shares[k]:7.1%} of {self.pairs[k]}"
+            for k in np.flatnonzero(self.pairs)
+        ]
+        lines.insert(0, f"{self.share:.1%} of {self.pairs.sum()} pairs within clusters pass")
+        return "\n".join(lines)
+
+
+def pair_test(loss: Loss, i: int, j: int) -> PairTest:
+    """Test whether two observations differ no more than their distance lets expect."""
+    rows, cols = np.array([i]), np.array([j])
+    distance = loss.positions.of_pairs(rows, cols)
+    value = loss.dissimilarity.of_pairs(rows, cols)
+    threshold = float(loss.threshold(distance)[0])
+    penalty = 0.0 if i == j else float(loss.beta * loss.penalty(value, distance)[0])
+    return PairTest(
+        float(distance[0]), float(value[0]), threshold, bool(value[0] <= threshold), penalty, float(value[0]) + penalty
+    )
+
+
+def labelling_test(loss: Loss, labels: Labels, *, edges: Array | None = None) -> GoodnessOfFit:
+    """Count the pairs within clusters that pass, by distance bin (those of the semivariogram by default)."""
+    edges = np.r_[loss.semivariogram.edges if edges is None else np.asarray(edges, dtype=float), np.inf]
+    pairs = np.zeros(edges.size - 1, dtype=np.int64)
+    passed = np.zeros(edges.size - 1, dtype=np.int64)
+    for label in np.unique(labels[labels >= 0]):
+        members = np.flatnonzero(labels == label)
+        for rows, cols in triangle(members.size, _TILE):
+            value = loss.dissimilarity.between(members[rows], members[cols])
+            distance = loss.positions.between(members[rows], members[cols])
+            if rows == cols:
+                once = np.triu(np.ones(value.shape, dtype=bool), 1)
+                value, distance = value[once], distance[once]
+            value, distance = value.ravel(), distance.ravel()
+            where = np.clip(np.searchsorted(edges, distance, side="right") - 1, 0, edges.size - 2)
+            inside = distance >= edges[0]
+            passes = inside & (value <= loss.threshold(distance))
+            pairs += np.bincount(where[inside], minlength=pairs.size)
+            passed += np.bincount(where[passes], minlength=pairs.size)
+    return GoodnessOfFit(edges, pairs, passed)

@@ -1,0 +1,4 @@
+"""Arrays in, arrays out: the numerical work, free of any notion of estimator, position or option.
+
+Every function here states its formula and its contract, and has a slow twin in ``tests/naive.py``.
+"""

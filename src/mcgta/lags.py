@@ -1,0 +1,41 @@
+"""Lag stacking: the Toeplitz remark of the paper's appendix.
+
+Beside its own features an observation carries those of its predecessors in time, or of its nearest neighbours in
+space, so that the local covariance also holds the dependence between successive observations, as in TICC and STICC.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mcgta.neighborhoods import find_neighborhoods
+from mcgta.positions import Positions
+from mcgta.types import Array
+
+
+def stack_lags(X: Array, positions: Positions, lags: int) -> Array:
+    """Append ``lags`` further observations to each one's features.
+
+    In time, lag k is the k-th observation before this one in the same group; at the start of a series the earliest
+    observation stands in for those that are not there. In other metrics, lag k is the k-th nearest neighbour.
+
+    Returns
+    -------
+    (N, d * (lags + 1)) the features, then those of lag 1, lag 2, ...
+    """
+    if lags == 0:
+        return X
+    source = np.empty((X.shape[0], lags + 1), dtype=np.intp)
+    if positions.metric == "time":
+        order = np.lexsort([positions.coordinates[:, 0], positions.groups])
+        groups = positions.groups[order]
+        first = np.maximum.accumulate(np.where(np.r_[True, groups[1:] != groups[:-1]], np.arange(order.size), 0))
+        for lag in range(lags + 1):
+            source[order, lag] = order[np.maximum(np.arange(order.size) - lag, first)]
+    else:
+        near = find_neighborhoods(positions, lags + 1)
+        if not near.complete.all():
+            raise ValueError(f"lags={lags} needs at least {lags + 1} observations in every group")
+        apart = np.where(near.indices == near.centers[:, None], -1.0, near.distances)
+        source = np.take_along_axis(near.indices, np.argsort(apart, axis=1, kind="stable"), axis=1)
+    return X[source].reshape(X.shape[0], -1)

@@ -1,0 +1,228 @@
+"""Stage 2: a Gaussian model for each observation, fitted on its neighbours (lines 2-3 of Algorithm 1)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from sklearn.covariance import MinCovDet
+from sklearn.covariance import graphical_lasso as sparse_lasso
+
+from mcgta.archive import Archived
+from mcgta.kernels import covariance as kernels
+from mcgta.kernels.graphical_lasso import GAP, graphical_lasso
+from mcgta.neighborhoods import Neighborhoods
+from mcgta.parallel import run, tiles
+from mcgta.prior import MixturePrior, update
+from mcgta.progress import Progress
+from mcgta.types import Array, Index, Mask
+
+COVARIANCES = ("graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_wolf", "oas")
+
+_TILE = 1024
+# Beyond this many features the dual's Hessian (d^2/2 squared) costs more than coordinate descent does.
+_NEWTON_FEATURES = 32
+# A gap this small changes a covariance by less than one part in 10^4; above it a fit has failed.
+_ACCEPTED_GAP = 1e-6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalModels(Archived):
+    """The Gaussian models of N observations.
+
+    Attributes
+    ----------
+    means : (N, d) in the features' units; NaN where the model could not be fitted
+    covariances : (N, d, d) symmetric, positive semi-definite; NaN where the model could not be fitted
+    failures : row -> reason, for those
+    """
+
+    means: Array
+    covariances: Array
+    failures: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.means.ndim != 2 or self.covariances.shape != (*self.means.shape, self.means.shape[1]):
+            raise ValueError(f"means {self.means.shape} and covariances {self.covariances.shape} do not fit together")
+        if not all(isinstance(row, int) and 0 <= row < len(self) for row in self.failures):
+            raise ValueError("failures names a row that does not exist")
+
+    def __repr__(self) -> str:
+        bad = f", {len(self.failures)} failed" if self.failures else ""
+        return f"LocalModels({len(self)} observations, {self.means.shape[1]} features{bad})"
+
+    def __len__(self) -> int:
+        return int(self.means.shape[0])
+
+    @property
+    def fitted(self) -> Mask:
+        """(N,) whether the observation has a model."""
+        out = np.ones(len(self), dtype=bool)
+        out[list(self.failures)] = False
+        return out
+
+    @cached_property
+    def roots(self) -> Array:
+        """(N, d, d) symmetric square roots of the covariances."""
+        return kernels.psd_roots(self.covariances)
+
+    def take(self, index: Index) -> LocalModels:
+        """Return the models of some observations, in the order of ``index``."""
+        failures = {new: self.failures[old] for new, old in enumerate(index.tolist()) if old in self.failures}
+        return LocalModels(self.means[index], self.covariances[index], failures)
+
+    def append(self, other: LocalModels) -> LocalModels:
+        """Return these models followed by those of ``other``."""
+        failures = {**self.failures, **{len(self) + row: reason for row, reason in other.failures.items()}}
+        means = np.concatenate([self.means, other.means])
+        return LocalModels(means, np.concatenate([self.covariances, other.covariances]), failures)
+
+    def require_definite(self, needed_by: str) -> LocalModels:
+        """Return the models with those of singular covariance marked as failed, for comparisons that invert them."""
+        failures = dict(self.failures)
+        rows = np.flatnonzero(self.fitted)
+        spectrum = np.linalg.eigvalsh(self.covariances[rows])
+        singular = rows[spectrum[:, 0] <= 1e-12 * np.maximum(spectrum[:, -1], np.finfo(float).tiny)]
+        for row in singular.tolist():
+            failures[row] = f"its local covariance is singular, which dissimilarity={needed_by!r} cannot compare"
+        return replace(self, failures=failures)
+
+
+def fit_local_models(
+    X: Array,
+    neighborhoods: Neighborhoods,
+    *,
+    covariance: str = "graphical_lasso",
+    alpha: float = 0.01,
+    shrinkage: float = 0.1,
+    prior: MixturePrior | None = None,
+    prior_strength: float | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> LocalModels:
+    """Fit a Gaussian on each neighbourhood.
+
+    Parameters
+    ----------
+    X : (N, d) features
+    neighborhoods : whose members' features are the sample of each model
+    covariance : the estimator, one of ``COVARIANCES``. ``empirical`` divides by n, as in scikit-learn
+    alpha : penalty of the graphical lasso, in the squared unit of the features
+    shrinkage : of ``shrunk``, between 0 and 1
+    prior : a global mixture that each model starts from
+    prior_strength : the prior's weight in observations; that of the neighbourhood (n) by default
+    random_state : seed of ``min_cov_det``, the same for each neighbourhood, so that rows do not depend on each other
+
+    Returns
+    -------
+    LocalModels
+        one for each neighbourhood; a model that cannot be fitted is NaN and its reason recorded
+    """
+    count, d = len(neighborhoods), X.shape[1]
+    means = np.full((count, d), np.nan)
+    covs = np.full((count, d, d), np.nan)
+    failures: dict[int, str] = {}
+    prior_moments = None if prior is None else prior.at(X[neighborhoods.centers])
+    strength = float(neighborhoods.n_neighbors) if prior_strength is None else prior_strength
+
+    def fit_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
+        windows = X[neighborhoods.indices[part]]
+        weights = neighborhoods.weights[part]
+        trouble = dict.fromkeys(
+            np.flatnonzero(~neighborhoods.complete[part]).tolist(),
+            f"fewer than n_neighbors={neighborhoods.n_neighbors} observations in its group or within reach",
+        )
+        mean, cov, centred = kernels.moments(windows, weights)
+        if covariance == "min_cov_det":
+            mean, cov, failed = _min_cov_det(windows, random_state)
+            trouble = {**failed, **trouble}
+        size = 1.0 / (weights**2).sum(axis=1)
+        if prior_moments is not None:
+            mean, cov = update(mean, cov, prior_moments[0][part], prior_moments[1][part], size, strength)
+        cov, failed = _regularise(covariance, cov, centred, weights, size, alpha, shrinkage)
+        return mean, cov, {**failed, **trouble}
+
+    parts = tiles(count, _TILE)
+    with (progress or Progress()).stage("local models", count) as advance:
+        processes = covariance == "min_cov_det"
+        for part, (mean, cov, trouble) in zip(
+            parts, run(fit_tile, parts, n_jobs=n_jobs, processes=processes), strict=True
+        ):
+            means[part], covs[part] = mean, cov
+            failures.update({part.start + k: reason for k, reason in trouble.items()})
+            advance(part.stop - part.start)
+    rows = list(failures)
+    means[rows] = np.nan
+    covs[rows] = np.nan
+    return LocalModels(means, covs, dict(sorted(failures.items())))
+
+
+def _regularise(
+    kind: str, cov: Array, centred: Array, weights: Array, size: Array, alpha: float, shrinkage: float
+) -> tuple[Array, dict[int, str]]:
+    """Apply the chosen estimator to a stack of moments; return the covariances and the rows that failed."""
+    match kind:
+        case "graphical_lasso" if cov.shape[1] > _NEWTON_FEATURES:
+            return _sparse_lasso(cov, alpha)
+        case "graphical_lasso":
+            fitted, gaps = graphical_lasso(cov, alpha)
+            bad = np.flatnonzero(~(np.abs(gaps) <= _ACCEPTED_GAP)).tolist()
+            return fitted, {
+                k: f"the graphical lasso stopped at a duality gap of {gaps[k]:.1e}, not {GAP:.0e}" for k in bad
+            }
+        case "shrunk":
+            return kernels.shrunk(cov, shrinkage), {}
+        case "ledoit_wolf":
+            return kernels.shrunk(cov, kernels.ledoit_wolf_shrinkage(centred, weights, cov)), {}
+        case "oas":
+            return kernels.shrunk(cov, kernels.oas_shrinkage(cov, size)), {}
+        case "empirical" | "min_cov_det":
+            return cov, {}
+    raise ValueError(f"covariance={kind!r} is not one of {', '.join(COVARIANCES)}")
+
+
+def _sparse_lasso(cov: Array, alpha: float) -> tuple[Array, dict[int, str]]:
+    """Fit matrix by matrix with scikit-learn's coordinate descent, for many features."""
+    out = cov.copy()
+    failed: dict[int, str] = {}
+    if alpha == 0:
+        return out, failed
+    for k, one in enumerate(cov):
+        varies = np.flatnonzero(np.diagonal(one) > 0)
+        if varies.size < 2:
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found = sparse_lasso(one[np.ix_(varies, varies)], alpha, tol=1e-6, enet_tol=1e-7, max_iter=1000)[0]
+        except (FloatingPointError, Warning) as error:
+            failed[k] = f"the graphical lasso did not converge ({error})"
+        else:
+            out[k][np.ix_(varies, varies)] = found
+    return out, failed
+
+
+def _min_cov_det(windows: Array, random_state: int) -> tuple[Array, Array, dict[int, str]]:
+    """Robust location and covariance of each window; columns that are constant in it stay at zero variance."""
+    count, _, d = windows.shape
+    means, covs = windows[:, 0, :].copy(), np.zeros((count, d, d))
+    failed: dict[int, str] = {}
+    for k, window in enumerate(windows):
+        varies = np.flatnonzero(np.ptp(window, axis=0) > 0)
+        if varies.size == 0:
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                robust = MinCovDet(random_state=random_state).fit(window[:, varies])
+        except ValueError as error:
+            failed[k] = f"the minimum covariance determinant failed ({error})"
+            continue
+        means[k, varies] = robust.location_
+        covs[k][np.ix_(varies, varies)] = robust.covariance_
+        if not np.isfinite(robust.covariance_).all():
+            failed[k] = "the minimum covariance determinant gave no finite covariance"
+    return means, covs, failed

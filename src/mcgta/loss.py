@@ -1,0 +1,114 @@
+"""Stage 5: the loss of putting two observations into one cluster (line 9 of Algorithm 1, equations 8-11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mcgta.archive import Archived
+from mcgta.dissimilarity import Dissimilarity
+from mcgta.parallel import symmetric_table, triangle
+from mcgta.positions import Positions
+from mcgta.progress import Progress
+from mcgta.semivariogram import Semivariogram
+from mcgta.types import Array, Index, Labels
+
+_TILE = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Objective(Archived):
+    """The paper's total loss of a labelling (equation 9), over the pairs within clusters, each counted once.
+
+    Attributes
+    ----------
+    total : dissimilarity + penalty
+    dissimilarity : sum of the pairs' dissimilarities
+    penalty : beta times the sum of their hinge penalties
+    pairs : number of pairs within clusters; noise belongs to none
+    """
+
+    total: float
+    dissimilarity: float
+    penalty: float
+    pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """M(i, j) = W + beta * max(0, W - t(d)) * [d <= rho], and M(i, i) = 0.
+
+    W is the dissimilarity, d the distance of the pair, rho the range, and t(d) = 2 gamma(d) - margin the dissimilarity
+    up to which the pair passes the test.
+
+    Attributes
+    ----------
+    dissimilarity, positions, semivariogram : the stages before, for the same N observations
+    beta : weight of the penalty; 0 leaves W alone
+    margin : delta, in the unit of W
+    hinge : whether the penalty is cut off at zero; without it the loss can be negative
+    within_range : whether pairs beyond the range go without penalty
+    """
+
+    dissimilarity: Dissimilarity
+    positions: Positions
+    semivariogram: Semivariogram
+    beta: float = 1.0
+    margin: float = 0.0
+    hinge: bool = True
+    within_range: bool = True
+
+    def __post_init__(self) -> None:
+        if len(self.dissimilarity) != len(self.positions):
+            raise ValueError(f"{len(self.dissimilarity)} dissimilarities but {len(self.positions)} positions")
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def threshold(self, distance: Array) -> Array:
+        """t(d), the dissimilarity up to which a pair at that distance passes the goodness-of-fit test."""
+        return self.semivariogram.expected(distance) - self.margin
+
+    def penalty(self, dissimilarity: Array, distance: Array) -> Array:
+        """r(i, j), without beta (equations 10 and 11)."""
+        if not self.within_range:
+            return self._exceeds(dissimilarity, distance)
+        out = np.zeros(np.broadcast_shapes(dissimilarity.shape, distance.shape))
+        near = distance <= self.semivariogram.range_
+        out[near] = self._exceeds(dissimilarity[near], distance[near])
+        return out
+
+    def _exceeds(self, dissimilarity: Array, distance: Array) -> Array:
+        excess = dissimilarity - self.threshold(distance)
+        return np.maximum(excess, 0.0) if self.hinge else excess
+
+    def between(self, rows: Index | slice, cols: Index | slice) -> Array:
+        """Loss of each of ``rows`` with each of ``cols``, as a table."""
+        table = self.dissimilarity.between(rows, cols)
+        if self.beta > 0:
+            table = table + self.beta * self.penalty(table, self.positions.between(rows, cols))
+            every = np.arange(len(self))
+            table[every[rows][:, None] == every[cols][None, :]] = 0.0
+        return table
+
+    def matrix(self, *, n_jobs: int | None = None, tile: int = _TILE, progress: Progress | None = None) -> Array:
+        """Return the whole table (N, N), symmetric with a zero diagonal."""
+        return symmetric_table(self.between, len(self), tile, stage="loss", n_jobs=n_jobs, progress=progress)
+
+    def objective(self, labels: Labels) -> Objective:
+        """Sum the loss over the pairs within clusters."""
+        plain, penalised, pairs = 0.0, 0.0, 0
+        for label in np.unique(labels[labels >= 0]):
+            members = np.flatnonzero(labels == label)
+            for rows, cols in triangle(members.size, _TILE):
+                value = self.dissimilarity.between(members[rows], members[cols])
+                distance = self.positions.between(members[rows], members[cols])
+                once = (
+                    np.triu(np.ones(value.shape, dtype=bool), 1) if rows == cols else np.ones(value.shape, dtype=bool)
+                )
+                plain += float(value[once].sum())
+                pairs += int(once.sum())
+                if self.beta > 0:
+                    penalised += float(self.beta * self.penalty(value, distance)[once].sum())
+        return Objective(plain + penalised, plain, penalised, pairs)

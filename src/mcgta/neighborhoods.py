@@ -1,0 +1,196 @@
+"""Stage 1: the n nearest observations in position.
+
+Rules
+-----
+* An observation is the first member of its own neighbourhood.
+* Distances that agree within rounding (one part in 10^9 of the n-th distance) are tied. Among tied observations those
+  earlier in the lexicographic order of the coordinates come first, then those earlier in the table; the estimator sorts
+  its rows by group, position and features before this stage, so row order cannot change a neighbourhood.
+* Observations of other groups are never neighbours. A group with fewer than n observations has no neighbourhoods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from mcgta.archive import Archived
+from mcgta.positions import Positions
+from mcgta.types import Array, Index, Mask
+
+_TIE = 1e-9
+_TILE = 8192
+
+
+def _epanechnikov(u: Array) -> Array:
+    return 1 - u**2
+
+
+def _triangular(u: Array) -> Array:
+    return 1 - u
+
+
+def _gaussian(u: Array) -> Array:
+    return np.exp(-0.5 * (2 * u) ** 2)
+
+
+KERNELS: dict[str, Callable[[Array], Array]] = {
+    "epanechnikov": _epanechnikov,
+    "triangular": _triangular,
+    "gaussian": _gaussian,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Neighborhoods(Archived):
+    """The neighbours of N observations.
+
+    Attributes
+    ----------
+    centers : (N,) row of the observation whose neighbourhood this is
+    indices : (N, n) rows of the neighbours, ascending, the observation itself among them; -1 throughout for an
+        observation whose group is too small
+    distances : (N, n) distance to each, in the unit of the positions
+    weights : (N, n) weight of each, summing to one
+    """
+
+    centers: Index
+    indices: Index
+    distances: Array
+    weights: Array
+
+    def __post_init__(self) -> None:
+        if self.centers.shape != (len(self),):
+            raise ValueError(f"centers has shape {self.centers.shape}, expected ({len(self)},)")
+        if self.indices.ndim != 2 or not self.indices.shape == self.distances.shape == self.weights.shape:
+            raise ValueError("indices, distances and weights must be tables of one shape")
+
+    def __repr__(self) -> str:
+        return f"Neighborhoods({len(self)} observations, n_neighbors={self.n_neighbors})"
+
+    def __len__(self) -> int:
+        return int(self.indices.shape[0])
+
+    @property
+    def n_neighbors(self) -> int:
+        """The size n of each neighbourhood."""
+        return int(self.indices.shape[1])
+
+    @property
+    def complete(self) -> Mask:
+        """(N,) whether the observation has a neighbourhood."""
+        return np.asarray(self.indices[:, 0] >= 0)
+
+
+def find_neighborhoods(
+    positions: Positions, n_neighbors: int, *, weights: str = "uniform", of: Index | None = None
+) -> Neighborhoods:
+    """Find the n nearest observations of each observation, itself included.
+
+    Parameters
+    ----------
+    positions : where the observations are
+    n_neighbors : n, at least 1
+    weights : "uniform", or a kernel of the distance over the bandwidth (n + 1)/n times the distance to the farthest
+        neighbour: "epanechnikov", "triangular" or "gaussian" (standard deviation half the bandwidth)
+    of : rows whose neighbourhoods are wanted; all of them by default. Neighbours come from all rows in any case
+    """
+    centers = np.arange(len(positions)) if of is None else np.asarray(of, dtype=np.intp)
+    indices = np.full((centers.size, n_neighbors), -1, dtype=np.intp)
+    search = _from_matrix if positions.points is None else _from_tree
+    for code in np.unique(positions.groups[centers]):
+        members = np.flatnonzero(positions.groups == code)
+        if members.size < n_neighbors:
+            continue
+        ordered = members[np.lexsort([*positions.coordinates[members].T[::-1], np.zeros(members.size)])]
+        wanted = np.flatnonzero(positions.groups[centers] == code)
+        indices[wanted] = np.sort(search(positions, centers[wanted], ordered, n_neighbors), axis=1)
+    found = indices[:, :1] >= 0
+    distances = positions.of_pairs(centers[:, None], np.where(found, indices, 0))
+    distances = np.where(found, distances, np.nan)
+    return Neighborhoods(centers, indices, distances, _weigh(distances, weights))
+
+
+def _weigh(distances: Array, weights: str) -> Array:
+    n = distances.shape[1]
+    if weights == "uniform":
+        return np.full(distances.shape, 1.0 / n)
+    if weights not in KERNELS:
+        raise ValueError(f"weights={weights!r} is not one of uniform, {', '.join(KERNELS)}")
+    width = np.nanmax(np.nan_to_num(distances), axis=1, keepdims=True) * (n + 1) / n
+    scaled = np.divide(distances, width, out=np.zeros_like(distances), where=width > 0)
+    values = KERNELS[weights](np.nan_to_num(scaled))
+    return np.asarray(values / values.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _from_matrix(positions: Positions, rows: Index, ordered: Index, n: int) -> Index:
+    """Search the table of distances, row by row."""
+    out = np.empty((rows.size, n), dtype=np.intp)
+    for start in range(0, rows.size, _TILE):
+        part = rows[start : start + _TILE]
+        table = positions.between(part, ordered)
+        short = np.isfinite(table).sum(axis=1) < n
+        out[start : start + part.size] = _pick(
+            part, np.broadcast_to(ordered, table.shape), table, n, positions.rounding
+        )[0]
+        out[start : start + part.size][short] = -1
+    return out
+
+
+def _from_tree(positions: Positions, rows: Index, ordered: Index, n: int) -> Index:
+    """Search a tree over points that never overstate a distance, widening until no outsider can be closer or tied."""
+    points = positions.points
+    assert points is not None
+    # Of many observations at one place only the first n can be anybody's neighbours, so a heap of equal positions
+    # (a thousand photos with one geotag) costs no more than a place with n of them.
+    place = np.r_[True, np.any(points[ordered[1:]] != points[ordered[:-1]], axis=1)]
+    first = np.maximum.accumulate(np.where(place, np.arange(ordered.size), 0))
+    candidates = ordered[np.arange(ordered.size) - first < n]
+    tree = KDTree(points[candidates])
+    out = np.empty((rows.size, n), dtype=np.intp)
+    pending = np.arange(rows.size)
+    width = min(candidates.size, n + 8)
+    while pending.size:
+        unsettled = []
+        for start in range(0, pending.size, _TILE):
+            part = pending[start : start + _TILE]
+            reach, near = tree.query(points[rows[part]], k=width)
+            reach, near = reach.reshape(part.size, width), near.reshape(part.size, width)
+            near = candidates[near]
+            exact = positions.of_pairs(rows[part][:, None], near)
+            chosen, limit = _pick(rows[part], near, exact, n, positions.rounding, rank=ordered)
+            settled = (reach[:, -1] * (1 - 1e-12) > limit) | (width == candidates.size)
+            out[part[settled]] = chosen[settled]
+            unsettled.append(part[~settled])
+        pending = np.concatenate(unsettled)
+        width = min(candidates.size, 2 * width)
+    return out
+
+
+def _pick(
+    rows: Index, near: Index, distances: Array, n: int, rounding: float, *, rank: Index | None = None
+) -> tuple[Index, Array]:
+    """Choose n of the candidates for each row: itself, then the closer ones, then the tied ones in canonical order.
+
+    ``near`` (B, k) are candidates at ``distances`` (B, k); without ``rank`` they stand in canonical order already.
+    Returns the choice (B, n) and the distance (B,) beyond which no candidate is even tied.
+    """
+    if rank is None:
+        order = np.broadcast_to(np.arange(near.shape[1]), near.shape)
+    else:
+        standing = np.empty(rank.max() + 1, dtype=np.intp)
+        standing[rank] = np.arange(rank.size)
+        order = standing[near]
+    near = np.column_stack([rows, near])
+    order = np.column_stack([np.full(rows.size, -1), order])
+    own = near[:, 1:] == rows[:, None]
+    distances = np.column_stack([np.zeros(rows.size), np.where(own, np.inf, distances)])
+    last = np.partition(distances, n - 1, axis=1)[:, n - 1]
+    slack = _TIE * last + rounding
+    tier = np.where(distances < (last - slack)[:, None], 1, np.where(distances <= (last + slack)[:, None], 2, 3))
+    tier[:, 0] = 0
+    best = np.lexsort((order, tier), axis=-1)[:, :n]
+    return np.take_along_axis(near, best, axis=1), last + slack

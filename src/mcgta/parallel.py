@@ -1,0 +1,69 @@
+"""Running independent pieces of work on threads, in a fixed order, without fighting BLAS for the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import threadpool_limits
+
+from mcgta.progress import Progress
+from mcgta.types import Array
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def run(
+    function: Callable[[Task], Result], tasks: Sequence[Task], *, n_jobs: int | None = None, processes: bool = False
+) -> Iterator[Result]:
+    """Yield ``function(task)`` for each task, in the order of the tasks.
+
+    The pieces, and so every bit of the result, are the same whatever ``n_jobs`` is.
+    """
+    workers = min(effective_n_jobs(n_jobs), max(len(tasks), 1))
+    if workers == 1:
+        with threadpool_limits(limits=1):
+            results: Iterable[Any] = map(function, tasks)
+            yield from results
+        return
+    kind = {"backend": "loky"} if processes else {"require": "sharedmem"}
+    with threadpool_limits(limits=1):
+        yield from Parallel(n_jobs=workers, return_as="generator", **kind)(delayed(function)(task) for task in tasks)
+
+
+def tiles(count: int, size: int) -> list[slice]:
+    """Cut ``range(count)`` into slices of at most ``size``."""
+    return [slice(start, min(count, start + size)) for start in range(0, count, size)]
+
+
+def triangle(count: int, size: int) -> list[tuple[slice, slice]]:
+    """Return the tiles (rows, columns) of a square table that lie on or above its diagonal."""
+    parts = tiles(count, size)
+    return [(rows, cols) for k, rows in enumerate(parts) for cols in parts[k:]]
+
+
+def symmetric_table(
+    between: Callable[[slice, slice], Array],
+    count: int,
+    tile: int,
+    *,
+    stage: str,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Array:
+    """Fill a symmetric table with zero diagonal from a function of its tiles, computing each pair once."""
+    table = np.empty((count, count))
+    pieces = triangle(count, tile)
+    with (progress or Progress()).stage(stage, len(pieces)) as advance:
+        results = run(lambda piece: between(*piece), pieces, n_jobs=n_jobs)
+        for (rows, cols), values in zip(pieces, results, strict=True):
+            if rows == cols:
+                above = np.triu(values, 1)
+                values = above + above.T
+            table[rows, cols] = values
+            table[cols, rows] = values.T
+            advance(1)
+    return table

@@ -1,0 +1,201 @@
+"""The estimator's parameters: what each may be, declared once and checked in one place."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mcgta.clustering import CLUSTERERS
+from mcgta.dissimilarity import DISSIMILARITIES
+from mcgta.local_models import COVARIANCES, LocalModels
+from mcgta.neighborhoods import KERNELS
+from mcgta.positions import METRICS
+from mcgta.semivariogram import MODELS, Semivariogram
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What one parameter may be.
+
+    Attributes
+    ----------
+    words : texts that are allowed
+    integer, real : bounds (low, high) of allowed numbers, low included, high included unless infinite
+    above : whether the low bound itself is excluded
+    none, flag, function : whether None, True/False, or a callable is allowed
+    kinds : classes whose instances are allowed
+    method : an object with this method is allowed
+    edges : an increasing sequence of numbers is allowed
+    mapping : a dict is allowed
+    """
+
+    words: tuple[str, ...] = ()
+    integer: tuple[float, float] | None = None
+    real: tuple[float, float] | None = None
+    above: bool = False
+    none: bool = False
+    flag: bool = False
+    function: bool = False
+    kinds: tuple[type, ...] = ()
+    method: str | None = None
+    edges: bool = False
+    mapping: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        """Whether ``value`` is allowed."""
+        if value is None:
+            return self.none
+        if isinstance(value, (bool, np.bool_)):
+            return self.flag
+        if isinstance(value, str):
+            return value in self.words
+        if isinstance(value, numbers.Integral) and self.integer:
+            return self._within(float(value), self.integer)
+        if isinstance(value, numbers.Real) and self.real:
+            return self._within(float(value), self.real)
+        if isinstance(value, type):
+            return False
+        return (
+            isinstance(value, self.kinds)
+            or (self.function and callable(value))
+            or (self.method is not None and callable(getattr(value, self.method, None)))
+            or (self.mapping and isinstance(value, Mapping))
+            or (self.edges and _increases(value))
+        )
+
+    def _within(self, value: float, bounds: tuple[float, float]) -> bool:
+        low, high = bounds
+        return (low < value if self.above else low <= value) and (value < high if high == np.inf else value <= high)
+
+    def describe(self) -> str:
+        """Say what is allowed, for error messages."""
+        said = []
+        if self.words:
+            said.append(("one of " if len(self.words) > 1 else "") + ", ".join(repr(word) for word in self.words))
+        for name, bounds in (("an integer", self.integer), ("a number", self.real)):
+            if bounds:
+                low, high = bounds
+                limit = "" if low == -np.inf else f" {'>' if self.above else '>='} {low:g}"
+                limit += "" if high == np.inf else f"{' and' if limit else ''} <= {high:g}"
+                said.append(name + limit)
+        if self.flag:
+            said.append("True or False")
+        if self.none:
+            said.append("None")
+        said += [f"a {kind.__name__}" for kind in self.kinds]
+        if self.function:
+            said.append("a function")
+        if self.method:
+            said.append(f"an object with {self.method} that takes a precomputed matrix")
+        if self.edges:
+            said.append("an increasing sequence of at least two distances >= 0")
+        if self.mapping:
+            said.append("a dict")
+        return ", or ".join(said)
+
+
+INF = float("inf")
+RULES: dict[str, Rule] = {
+    "n_neighbors": Rule(words=("auto",), integer=(2, INF)),
+    "weights": Rule(words=("uniform", *KERNELS)),
+    "lags": Rule(integer=(0, INF)),
+    "covariance": Rule(words=COVARIANCES),
+    "alpha": Rule(real=(0, INF)),
+    "shrinkage": Rule(real=(0, 1)),
+    "prior": Rule(words=("gmm",), none=True),
+    "prior_components": Rule(integer=(1, INF), none=True),
+    "prior_strength": Rule(real=(0, INF), above=True, none=True),
+    "dissimilarity": Rule(words=DISSIMILARITIES),
+    "metric": Rule(words=METRICS, function=True),
+    "metric_params": Rule(mapping=True, none=True),
+    "semivariogram": Rule(words=(*MODELS, "empirical"), kinds=(Semivariogram,)),
+    "bins": Rule(integer=(4, INF), edges=True),
+    "max_lag": Rule(real=(0, INF), above=True, none=True),
+    "beta": Rule(real=(0, INF)),
+    "margin": Rule(real=(-INF, INF)),
+    "hinge": Rule(flag=True),
+    "within_range": Rule(flag=True),
+    "clusterer": Rule(words=CLUSTERERS, method="fit_predict"),
+    "eps": Rule(words=("auto",), real=(0, INF)),
+    "min_samples": Rule(words=("auto",), integer=(1, INF)),
+    "min_cluster_size": Rule(integer=(1, INF), none=True),
+    "local_models": Rule(kinds=(LocalModels,), none=True),
+    "n_jobs": Rule(integer=(-INF, INF), none=True),
+    "random_state": Rule(integer=(0, 2**32 - 1), none=True, kinds=(np.random.RandomState,)),
+    "progress": Rule(flag=True, function=True),
+}
+
+
+def check_parameters(params: Mapping[str, Any]) -> None:
+    """Raise a ValueError that names the parameter, its value and what is allowed, if one is wrong."""
+    for name, value in params.items():
+        rule = RULES[name]
+        if not rule.accepts(value):
+            raise ValueError(
+                f"{name}={value!r} is not allowed: {name} must be {rule.describe()}{suggest(value, rule.words)}"
+            )
+    if params["n_jobs"] == 0:
+        raise ValueError(
+            "n_jobs=0 is not allowed: n_jobs must be a number of threads, -1 for all cores, or None for one"
+        )
+    _check_together(params)
+
+
+def draw_seed(random_state: Any) -> int:
+    """Return one seed for everything that is random in a fit."""
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def suggest(value: Any, words: Sequence[str]) -> str:
+    """Return a hint at the nearest allowed word."""
+    if not isinstance(value, str):
+        return ""
+    plain = value.lower().replace("-", "_").replace(" ", "_")
+    near = difflib.get_close_matches(plain, words, n=1, cutoff=0.5)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _check_together(params: Mapping[str, Any]) -> None:
+    clusterer = params["clusterer"]
+    named = isinstance(clusterer, str)
+    if not params["hinge"] and named:
+        raise ValueError(
+            f"hinge=False makes the loss of close pairs negative, and clusterer={clusterer!r} needs distances >= 0; use "
+            "hinge=True, or a clusterer object that takes negative values, such as "
+            "AgglomerativeClustering(metric='precomputed', linkage='average', ...)"
+        )
+    if not named:
+        for name, default in (("eps", "auto"), ("min_samples", "auto"), ("min_cluster_size", None)):
+            if params[name] != default:
+                raise ValueError(
+                    f"{name}={params[name]!r} has no effect on a clusterer object; set it on the object itself"
+                )
+        asks = getattr(clusterer, "metric", "precomputed"), getattr(clusterer, "affinity", "precomputed")
+        if asks != ("precomputed", "precomputed"):
+            raise ValueError(
+                f"clusterer={clusterer!r} must be made with metric='precomputed': it is given the loss of every pair"
+            )
+    if params["covariance"] == "min_cov_det" and params["weights"] != "uniform":
+        raise ValueError(f"weights={params['weights']!r}: covariance='min_cov_det' knows uniform weights only")
+    if params["metric_params"] is not None and params["metric"] != "spacetime":
+        raise ValueError(f"metric_params={params['metric_params']!r} has no effect with metric={params['metric']!r}")
+
+
+def _increases(value: Any) -> bool:
+    try:
+        edges = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return (
+        edges.ndim == 1
+        and edges.size >= 2
+        and bool(np.isfinite(edges).all() and edges[0] >= 0 and (np.diff(edges) > 0).all())
+    )

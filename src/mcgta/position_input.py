@@ -1,0 +1,379 @@
+"""From what users have (numbers, datetimes, frames, geometries, distance tables) to :class:`Positions`.
+
+Everything that can be wrong with a position is found here, before any work is done.
+"""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from mcgta.positions import METRICS, Metric, Positions
+from mcgta.types import Array, Index, Mask
+
+LONGITUDE_NAMES = ("lon", "lng", "long", "longitude", "decimallongitude")
+LATITUDE_NAMES = ("lat", "latitude", "decimallatitude")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Columns of numbers read from the user's positions."""
+
+    values: Array
+    names: tuple[str, ...] = ()
+    dated: tuple[bool, ...] = ()
+    origin: int | None = None
+    geographic: bool | None = None
+
+
+def read_positions(
+    positions: Any,
+    n_rows: int,
+    *,
+    groups: Any = None,
+    metric: str | Metric = "auto",
+    metric_params: Mapping[str, Any] | None = None,
+    like: Positions | None = None,
+) -> Positions:
+    """Check the user's positions and groups and make a :class:`Positions` of them.
+
+    Parameters
+    ----------
+    positions : array-like, frame, geometry column or None
+        None means that the order of the rows is time, one step a row. One column of numbers, datetimes or timedeltas
+        is time. Several columns are coordinates. For ``haversine`` the columns are (longitude, latitude) in degrees,
+        in this order unless they are named; GeoPandas points know their own order and metric. For ``spacetime`` time is
+        the datetime column, or the last one. For ``precomputed`` it is the table of distances, inf for never.
+    n_rows : number of observations
+    groups : labels of the series, slides or machines that observations belong to; None for a single group
+    metric : one of ``auto, time, euclidean, haversine, spacetime, precomputed``, or a function of two positions
+    metric_params : for ``spacetime``: ``time_scale`` (units of distance that one unit of time is worth; time is in
+        seconds where it was given as datetimes) and ``space`` ("euclidean" or "haversine")
+    like : positions seen in a fit, whose metric, unit and time origin are to be used again
+    """
+    if like is not None:
+        metric = like.function if like.metric == "callable" and like.function is not None else like.metric
+        metric_params = {"time_scale": like.time_scale, "space": like.space} if metric == "spacetime" else None
+    codes, names = read_groups(groups, n_rows)
+    if metric == "precomputed":
+        return Positions("precomputed", np.zeros((n_rows, 0)), codes, names, matrix=_read_matrix(positions, n_rows))
+    if positions is None:
+        if metric not in ("auto", "time"):
+            raise ValueError(
+                f"metric={metric!r} needs positions=, got None; without positions the order of the rows is time "
+                "(metric='time')"
+            )
+        return Positions("time", _steps(codes)[:, None], codes, names, unit="step")
+
+    table = _read_table(positions, n_rows, like.origin if like is not None else None)
+    _refuse_missing(table)
+    if callable(metric):
+        matrix = _call_metric(metric, table.values)
+        return Positions("callable", table.values, codes, names, matrix=matrix, function=metric)
+    chosen = _choose_metric(metric, table)
+    if chosen == "time":
+        return _as_time(table, codes, names)
+    if chosen == "haversine":
+        return Positions("haversine", _as_degrees(table, 2), codes, names, unit="m")
+    if chosen == "spacetime":
+        return _as_spacetime(table, codes, names, dict(metric_params or {}))
+    if any(table.dated):
+        raise ValueError(
+            "positions has a datetime column beside coordinates; use metric='spacetime' with "
+            "metric_params={'time_scale': ...}"
+        )
+    return Positions("euclidean", table.values, codes, names)
+
+
+def read_groups(groups: Any, n_rows: int) -> tuple[Index, NDArray[Any]]:
+    """Turn group labels into codes 0, 1, ... of the sorted labels."""
+    if groups is None:
+        return np.zeros(n_rows, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    labels = np.asarray(groups)
+    if labels.ndim != 1 or labels.shape[0] != n_rows:
+        raise ValueError(f"groups must hold one label for each of the {n_rows} rows of X, got shape {labels.shape}")
+    missing = [k for k, label in enumerate(labels.tolist()) if label is None or label != label]
+    if missing:
+        raise ValueError(
+            f"groups has {len(missing)} missing labels, the first in row {missing[0]}; every row needs one"
+        )
+    if labels.dtype == object:
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        if len(kinds) > 1:
+            raise ValueError(f"groups mixes labels of types {', '.join(kinds)}; use one type, such as text")
+        labels = np.asarray(labels.tolist())
+    if labels.dtype.kind not in "biuUSfM":
+        raise ValueError(f"groups must hold numbers, text or dates, got labels of type {labels.dtype}")
+    names, codes = np.unique(labels, return_inverse=True)
+    return codes.astype(np.int64), names
+
+
+def _steps(codes: Index) -> Array:
+    """0, 1, 2, ... within each group, in the order of the rows."""
+    steps = np.empty(codes.size)
+    for code in np.unique(codes):
+        rows = codes == code
+        steps[rows] = np.arange(rows.sum())
+    return steps
+
+
+def _read_table(positions: Any, n_rows: int, origin: int | None) -> _Table:
+    geometry = getattr(positions, "geometry", None)
+    if geometry is not None and hasattr(geometry, "x") and hasattr(geometry, "crs"):
+        crs = geometry.crs
+        values = np.column_stack([np.asarray(geometry.x, dtype=float), np.asarray(geometry.y, dtype=float)])
+        table = _Table(
+            values, ("longitude", "latitude"), (False, False), None, bool(crs is not None and crs.is_geographic)
+        )
+    else:
+        columns, names = _columns(positions)
+        read = [_read_column(column, name) for column, name in zip(columns, names, strict=True)]
+        dated = tuple(kind != "number" for _, kind in read)
+        values, origin = _measure_time(read, origin)
+        table = _Table(values, names, dated, origin)
+    if table.values.shape[0] != n_rows:
+        raise ValueError(f"positions has {table.values.shape[0]} rows but X has {n_rows}; they must be the same")
+    if table.values.shape[1] == 0:
+        raise ValueError("positions has no column")
+    return table
+
+
+def _columns(positions: Any) -> tuple[list[Any], tuple[str, ...]]:
+    """Split positions into columns, with names where they have them."""
+    native = nw.from_native(positions, pass_through=True, allow_series=True)
+    if isinstance(native, nw.DataFrame):
+        return [native[name] for name in native.columns], tuple(str(name) for name in native.columns)
+    if isinstance(native, nw.Series):
+        return [native], (str(native.name or "position"),)
+    if hasattr(positions, "tz_convert") and positions.tz is not None:  # a time-zone aware index
+        positions = positions.tz_convert("UTC").tz_localize(None)
+    array = np.asarray(positions)
+    if array.ndim == 1:
+        return [array], ("position",)
+    if array.ndim != 2:
+        raise ValueError(f"positions must have one or two axes, got {array.ndim} (shape {array.shape})")
+    return list(array.T), tuple(f"column {k}" for k in range(array.shape[1]))
+
+
+def _read_column(column: Any, name: str) -> tuple[NDArray[Any], str]:
+    """Return one column as floats ("number") or as integer nanoseconds ("date", "span")."""
+    if isinstance(column, nw.Series):
+        if isinstance(column.dtype, nw.Datetime) and column.dtype.time_zone is not None:
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        column = column.to_numpy()
+    values = np.asarray(column)
+    if values.dtype == object:
+        values = _from_objects(values, name)
+    if values.dtype.kind == "M":
+        stamps = values.astype("datetime64[ns]")
+        _refuse_missing_rows(np.isnat(stamps), name)
+        return stamps.astype(np.int64), "date"
+    if values.dtype.kind == "m":
+        spans = values.astype("timedelta64[ns]")
+        _refuse_missing_rows(np.isnat(spans), name)
+        return spans.astype(np.int64), "span"
+    if values.dtype.kind == "c":
+        raise ValueError(f"positions ({name}) holds complex numbers; positions must be real")
+    if values.dtype.kind not in "biuf":
+        raise ValueError(
+            f"positions ({name}) holds {values.dtype}, such as {values.flat[0]!r}; positions must be numbers, datetimes or "
+            "timedeltas (convert text first, for example with pandas.to_datetime)"
+        )
+    return values.astype(np.float64), "number"
+
+
+def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """Columns of Python objects: numbers, dates or datetimes, with or without time zone."""
+    items = values.tolist()
+    if all(isinstance(item, datetime.date) for item in items):
+        plain = [
+            item.astimezone(datetime.UTC).replace(tzinfo=None)
+            if isinstance(item, datetime.datetime) and item.tzinfo is not None
+            else item
+            for item in items
+        ]
+        return np.array(plain, dtype="datetime64[ns]")
+    if all(isinstance(item, datetime.timedelta) for item in items):
+        return np.array(items, dtype="timedelta64[ns]")
+    try:
+        return np.asarray([float("nan") if item is None else float(item) for item in items])
+    except (TypeError, ValueError):
+        bad = next(k for k, item in enumerate(items) if not isinstance(item, (int, float)) and item is not None)
+        raise ValueError(
+            f"positions ({name}) holds {items[bad]!r} in row {bad}; positions must be numbers, datetimes or timedeltas"
+        ) from None
+
+
+def _measure_time(read: list[tuple[NDArray[Any], str]], origin: int | None) -> tuple[Array, int | None]:
+    """Dates become seconds after the origin: the first date of a fit, kept for later data."""
+    out = []
+    for values, kind in read:
+        if kind == "date":
+            if origin is None:
+                origin = int(values.min()) if values.size else 0
+            values = (values - origin) / 1e9
+        elif kind == "span":
+            values = values / 1e9
+        out.append(values)
+    return (np.column_stack(out) if out else np.zeros((0, 0))), origin
+
+
+def _choose_metric(metric: str | Metric, table: _Table) -> str:
+    if metric != "auto":
+        if metric not in METRICS:
+            raise ValueError(f"metric={metric!r} is not one of {', '.join(METRICS)}, nor a function")
+        return str(metric)
+    if table.geographic is not None:
+        return "haversine" if table.geographic else "euclidean"
+    if table.values.shape[1] == 1:
+        return "time"
+    if table.values.shape[1] == 2 and _degrees_order(table) is not None:
+        return "haversine"
+    return "euclidean"
+
+
+def _as_time(table: _Table, codes: Index, names: NDArray[Any]) -> Positions:
+    if table.values.shape[1] != 1:
+        raise ValueError(f"metric='time' takes one column of positions, got {table.values.shape[1]}")
+    values = table.values[:, 0]
+    repeated = values.size - np.unique(np.column_stack([codes, values]), axis=0).shape[0]
+    if repeated:
+        warnings.warn(
+            f"positions: {repeated} of {values.size} times are repeated within their group; if the rows are several series, "
+            "pass groups=. Ties between equal times are broken by the features",
+            UserWarning,
+            stacklevel=4,
+        )
+    return Positions("time", values[:, None], codes, names, unit="s" if table.dated[0] else "", origin=table.origin)
+
+
+def _as_spacetime(table: _Table, codes: Index, names: NDArray[Any], params: dict[str, Any]) -> Positions:
+    unknown = sorted(set(params) - {"time_scale", "space"})
+    if unknown:
+        raise ValueError(f"metric_params has unknown keys {unknown}; metric='spacetime' knows 'time_scale' and 'space'")
+    if "time_scale" not in params:
+        raise ValueError(
+            "metric='spacetime' needs metric_params={'time_scale': ...}: the units of distance that one unit of time is "
+            "worth (a second, where time is given as datetimes)"
+        )
+    time_scale = params["time_scale"]
+    if (
+        isinstance(time_scale, bool)
+        or not isinstance(time_scale, (int, float, np.number))
+        or not 0 < time_scale < np.inf
+    ):
+        raise ValueError(f"metric_params['time_scale']={time_scale!r} must be a positive number")
+    space = params.get("space", "euclidean")
+    if space not in ("euclidean", "haversine"):
+        raise ValueError(f"metric_params['space']={space!r} is not one of euclidean, haversine")
+    if table.values.shape[1] < 2:
+        raise ValueError("metric='spacetime' takes coordinates and a time, got one column of positions")
+    when = [k for k, dated in enumerate(table.dated) if dated]
+    if len(when) > 1:
+        raise ValueError(f"metric='spacetime' takes one time column, got {[table.names[k] for k in when]}")
+    time = when[0] if when else table.values.shape[1] - 1
+    place = [k for k in range(table.values.shape[1]) if k != time]
+    spatial = _Table(table.values[:, place], tuple(table.names[k] for k in place))
+    values = _as_degrees(spatial, 2) if space == "haversine" else spatial.values
+    unit = "m" if space == "haversine" else ""
+    return Positions(
+        "spacetime",
+        np.column_stack([values, table.values[:, time]]),
+        codes,
+        names,
+        unit=unit,
+        time_scale=float(time_scale),
+        space=space,
+        origin=table.origin,
+    )
+
+
+def _degrees_order(table: _Table) -> list[int] | None:
+    """Columns of (longitude, latitude), by their names; None where the names do not say."""
+    lowered = [name.strip().lower() for name in table.names]
+    lon = [k for k, name in enumerate(lowered) if name in LONGITUDE_NAMES]
+    lat = [k for k, name in enumerate(lowered) if name in LATITUDE_NAMES]
+    return [lon[0], lat[0]] if len(lon) == 1 and len(lat) == 1 else None
+
+
+def _as_degrees(table: _Table, width: int) -> Array:
+    """Return (longitude in [-180, 180), latitude), one way of writing for each place on earth."""
+    if table.values.shape[1] != width:
+        raise ValueError(
+            f"metric='haversine' takes two columns, longitude and latitude in degrees, got {table.values.shape[1]}"
+        )
+    order = _degrees_order(table) or [0, 1]
+    lon, lat = table.values[:, order[0]], table.values[:, order[1]]
+    outside = np.flatnonzero(np.abs(lat) > 90)
+    if outside.size:
+        hint = ""
+        if np.all(np.abs(lon) <= 90) and not table.geographic:
+            hint = "; are the columns swapped? mcgta expects longitude first"
+        raise ValueError(
+            f"positions: latitude {lat[outside[0]]:g} in row {outside[0]} is outside [-90, 90] degrees "
+            f"({outside.size} such rows){hint}"
+        )
+    outside = np.flatnonzero((lon < -180) | (lon > 360))
+    if outside.size:
+        raise ValueError(
+            f"positions: longitude {lon[outside[0]]:g} in row {outside[0]} is outside [-180, 360] degrees "
+            f"({outside.size} such rows)"
+        )
+    lon = np.where(lon >= 180, lon - 360, lon)
+    return np.column_stack([np.where(np.abs(lat) == 90, 0.0, lon), lat])
+
+
+def _read_matrix(positions: Any, n_rows: int) -> Array:
+    if positions is None:
+        raise ValueError("metric='precomputed' needs positions=, the table of distances, got None")
+    matrix = np.array(positions, dtype=np.float64)
+    if matrix.shape != (n_rows, n_rows):
+        raise ValueError(f"metric='precomputed' needs positions of shape ({n_rows}, {n_rows}), got {matrix.shape}")
+    if np.isnan(matrix).any():
+        raise ValueError(
+            "positions: the table of distances holds NaN; use inf for observations that are never neighbours"
+        )
+    if (matrix < 0).any():
+        raise ValueError(f"positions: the table of distances holds negative values, such as {matrix.min():g}")
+    if np.any(np.diagonal(matrix) != 0):
+        raise ValueError("positions: the table of distances must be zero on its diagonal")
+    finite = np.isfinite(matrix)
+    if (finite != finite.T).any() or not np.allclose(matrix[finite], matrix.T[finite], rtol=1e-8, atol=0):
+        raise ValueError("positions: the table of distances must be symmetric")
+    return np.asarray(np.minimum(matrix, matrix.T), dtype=np.float64)
+
+
+def _call_metric(function: Metric, values: Array) -> Array:
+    """Measure every pair once with the user's function."""
+    count = values.shape[0]
+    matrix = np.zeros((count, count))
+    for i in range(count):
+        for j in range(i):
+            distance = float(function(values[i], values[j]))
+            if not distance >= 0:
+                raise ValueError(
+                    f"metric: the function returned {distance} for rows {i} and {j}; distances must be >= 0"
+                )
+            matrix[i, j] = matrix[j, i] = distance
+    return matrix
+
+
+def _refuse_missing(table: _Table) -> None:
+    for name, values in zip(table.names, table.values.T, strict=True):
+        _refuse_missing_rows(~np.isfinite(values), name)
+
+
+def _refuse_missing_rows(bad: Mask, name: str) -> None:
+    rows = np.flatnonzero(bad)
+    if rows.size:
+        raise ValueError(
+            f"positions ({name}) is missing or infinite in {rows.size} rows, the first is row {rows[0]}; every observation "
+            "needs a position: drop those rows from X and positions alike"
+        )

@@ -1,0 +1,175 @@
+"""Where observations are, and how far apart.
+
+A :class:`Positions` holds the coordinates of N observations together with the metric that measures between them, so
+that every later stage asks one object for distances and never looks at coordinates itself. Observations of different
+groups (series, slides, machines) are infinitely far apart: they share clusters but neither neighbourhoods nor bins of
+the semivariogram.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcgta.archive import Archived
+from mcgta.kernels import metrics
+from mcgta.types import Array, Index
+
+Metric = Callable[[Array, Array], float]
+
+METRICS = ("auto", "time", "euclidean", "haversine", "spacetime", "precomputed")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Positions(Archived):
+    """Positions of N observations in a metric space.
+
+    Attributes
+    ----------
+    metric : {"time", "euclidean", "haversine", "spacetime", "precomputed", "callable"}
+    coordinates : (N, p) in the unit of the input; seconds after ``origin`` for datetimes; (longitude, latitude) in
+        degrees for ``haversine``; time is the last column for ``spacetime``; (N, 0) for ``precomputed``
+    groups : (N,) code of each observation's group, an index into ``group_names``
+    group_names : (G,) the groups' labels as the user wrote them, sorted
+    unit : the unit of distances: "step", "s", "m", or "" for the unit of the input
+    time_scale : units of distance that one unit of time is worth; ``spacetime`` only
+    space : {"euclidean", "haversine"}, the spatial part of ``spacetime``
+    origin : nanoseconds since 1970 of time zero, where the input was datetimes
+    matrix : (N, N) distances, for ``precomputed`` and ``callable``
+    """
+
+    metric: str
+    coordinates: Array
+    groups: Index
+    group_names: NDArray[Any]
+    unit: str = ""
+    time_scale: float = 1.0
+    space: str = "euclidean"
+    origin: int | None = None
+    matrix: Array | None = None
+    function: Metric | None = field(default=None, metadata={"archive": False})
+
+    def __post_init__(self) -> None:
+        if self.metric not in (*METRICS[1:], "callable"):
+            raise ValueError(f"metric={self.metric!r} is not one of {', '.join(METRICS[1:])}")
+        if self.coordinates.ndim != 2 or self.coordinates.dtype != np.float64:
+            raise ValueError(f"coordinates must be a float table of two axes, got shape {self.coordinates.shape}")
+        if self.groups.shape != (len(self),):
+            raise ValueError(f"groups has shape {self.groups.shape}, expected ({len(self)},)")
+        if len(self) and not 0 <= self.groups.min() <= self.groups.max() < len(self.group_names):
+            raise ValueError("groups holds a code outside group_names")
+        if self.matrix is not None and self.matrix.shape != (len(self), len(self)):
+            raise ValueError(f"matrix has shape {self.matrix.shape}, expected ({len(self)}, {len(self)})")
+        if (self.matrix is None) == (self.metric in ("precomputed", "callable")):
+            raise ValueError(
+                f"metric={self.metric!r} does not go with matrix={'none' if self.matrix is None else 'given'}"
+            )
+
+    def __repr__(self) -> str:
+        groups = f", {len(self.group_names)} groups" if len(self.group_names) > 1 else ""
+        return f"Positions({len(self)} observations, metric {self.metric!r}{groups})"
+
+    def __len__(self) -> int:
+        return int(self.coordinates.shape[0])
+
+    @cached_property
+    def points(self) -> Array | None:
+        """Points (N, q) whose Euclidean distance never exceeds the metric's, for search trees; None without such."""
+        if self.metric in ("precomputed", "callable"):
+            return None
+        if self.metric == "haversine":
+            return metrics.EARTH_RADIUS * metrics.unit_vectors(self.coordinates)
+        if self.metric == "spacetime":
+            place = self.coordinates[:, :-1]
+            if self.space == "haversine":
+                place = metrics.EARTH_RADIUS * metrics.unit_vectors(place)
+            return np.column_stack([place, self.time_scale * self.coordinates[:, -1]])
+        return self.coordinates
+
+    @cached_property
+    def rounding(self) -> float:
+        """The size of rounding errors in a distance: two distances closer than this are tied."""
+        points = self.points
+        if points is None:
+            finite = self.matrix[np.isfinite(self.matrix)] if self.matrix is not None else np.zeros(1)
+            return float(4 * np.finfo(float).eps * max(finite.max(initial=0.0), 0.0))
+        return float(16 * np.finfo(float).eps * np.abs(points).max(initial=0.0))
+
+    def between(self, rows: Index | slice, cols: Index | slice) -> Array:
+        """Distances from each of ``rows`` to each of ``cols``, as a table; inf between groups."""
+        if self.matrix is not None:
+            table = self.matrix[rows][:, cols].copy()
+        else:
+            points = self._points_required()
+            table = self._measure(points[rows][:, None, :], points[cols][None, :, :])
+        apart = self.groups[rows][:, None] != self.groups[cols][None, :]
+        table[apart] = np.inf
+        return table
+
+    def of_pairs(self, i: Index, j: Index) -> Array:
+        """Distance of each pair (i[k], j[k]); ``i`` and ``j`` broadcast; inf between groups."""
+        if self.matrix is not None:
+            found = self.matrix[i, j]
+        else:
+            points = self._points_required()
+            found = self._measure(points[i], points[j])
+        return np.where(self.groups[i] == self.groups[j], found, np.inf)
+
+    def _points_required(self) -> Array:
+        points = self.points
+        if points is None:  # pragma: no cover - __post_init__ rules it out
+            raise ValueError("these positions have neither coordinates nor a matrix")
+        return points
+
+    def _measure(self, a: Array, b: Array) -> Array:
+        if self.metric == "haversine":
+            return metrics.great_circle(a / metrics.EARTH_RADIUS, b / metrics.EARTH_RADIUS)
+        if self.metric == "spacetime" and self.space == "haversine":
+            ground = metrics.great_circle(a[..., :3] / metrics.EARTH_RADIUS, b[..., :3] / metrics.EARTH_RADIUS)
+            return np.hypot(ground, a[..., 3] - b[..., 3])
+        return metrics.euclidean(a, b)
+
+    def take(self, index: Index) -> Positions:
+        """Return the positions of some observations, in the order of ``index``."""
+        matrix = None if self.matrix is None else self.matrix[np.ix_(index, index)]
+        return replace(self, coordinates=self.coordinates[index], groups=self.groups[index], matrix=matrix)
+
+    def order(self, X: Array) -> Index:
+        """Return the canonical order of the rows: by group, then position, then features.
+
+        Every stage runs in this order, which makes the result independent of the order in which rows were given.
+        Rows that agree in all of these are interchangeable.
+        """
+        keys = [*X.T[::-1]]
+        if self.matrix is not None and self.metric == "precomputed":
+            finite = np.where(np.isfinite(self.matrix), self.matrix, 0.0)
+            keys = [np.sort(finite, axis=1).sum(axis=1), *keys]
+        keys += [*self.coordinates.T[::-1], self.groups]
+        return np.lexsort(keys)
+
+    def join(self, other: Positions, *, apart: bool = False, cross: Array | None = None) -> Positions:
+        """Put the observations of ``other`` after these; groups of one name are one group.
+
+        ``apart`` keeps the two sets in different groups whatever their names. With ``precomputed`` distances
+        ``cross`` (len(other), len(self)) holds those between the sets, and ``other``'s own are unknown (infinite).
+        """
+        if apart:
+            names = np.concatenate([self.group_names.astype(str), other.group_names.astype(str)])
+            groups = np.concatenate([self.groups, other.groups + len(self.group_names)])
+        else:
+            labels = np.concatenate([self.group_names[self.groups], other.group_names[other.groups]])
+            names, groups = np.unique(labels, return_inverse=True)
+        coordinates = np.concatenate([self.coordinates, other.coordinates])
+        matrix = None
+        if self.matrix is not None and other.matrix is not None:
+            if self.function is not None:
+                cross = np.array([[self.function(a, b) for b in self.coordinates] for a in other.coordinates])
+            if cross is None or cross.shape != (len(other), len(self)):
+                raise ValueError(f"cross must hold the distances between the sets, shape ({len(other)}, {len(self)})")
+            matrix = np.block([[self.matrix, cross.T], [cross, other.matrix]])
+        return replace(self, coordinates=coordinates, groups=groups.astype(np.int64), group_names=names, matrix=matrix)

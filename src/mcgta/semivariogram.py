@@ -1,0 +1,369 @@
+"""Stage 4: how much observations differ at a given distance (lines 6-8 of Algorithm 1, equation 6).
+
+gamma(h) is half the mean dissimilarity of the pairs at distance h, as geostatisticians write it. The expected
+dissimilarity of a pair at distance h is 2 gamma(h).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mcgta.archive import Archived
+from mcgta.dissimilarity import Dissimilarity
+from mcgta.parallel import run, triangle
+from mcgta.positions import Positions
+from mcgta.progress import Progress
+from mcgta.types import Array, Index
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+MODELS = {
+    "spherical": "Spherical",
+    "exponential": "Exponential",
+    "gaussian": "Gaussian",
+    "stable": "Stable",
+    "matern": "Matern",
+}
+_SHAPE = {"stable": "alpha", "matern": "nu"}
+_TILE = 1024
+_PRACTICAL = 0.95
+_STARTS = (0.02, 0.1, 0.3, 0.8)
+_UNBOUNDED = "it has not levelled off within the maximum lag"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Semivariogram(Archived):
+    """A generalised model-based semivariogram, empirical and fitted.
+
+    Calling it with distances gives gamma there.
+
+    Attributes
+    ----------
+    model : "spherical", "exponential", "gaussian", "stable", "matern"; or "empirical" where no model fits, the curve
+        then being the empirical one, made non-decreasing and joined by straight lines
+    range_ : the distance rho beyond which observations tell nothing of each other, in ``unit``; for models that only
+        approach their sill, where 95 % of the rise is reached
+    sill_ : gamma far away, nugget included
+    nugget_ : gamma at distance zero
+    length : the model's own length scale (``len_scale`` of GSTools)
+    shape : its exponent, for ``stable`` and ``matern``
+    edges : (B + 1,) edges of the bins of distance
+    lags : (B,) mean distance of the pairs in each bin; NaN in an empty one
+    values : (B,) empirical gamma, half the mean dissimilarity; NaN in an empty bin
+    counts : (B,) number of pairs
+    unit : unit of distance
+    fit_lag : the largest distance that the fit used, in ``unit``
+    r2 : share of the (count-weighted) variance of the empirical curve, up to there, that the fitted one explains
+    """
+
+    model: str
+    range_: float
+    sill_: float
+    nugget_: float
+    edges: Array
+    lags: Array
+    values: Array
+    counts: Index
+    length: float = np.nan
+    shape: float = np.nan
+    unit: str = ""
+    fit_lag: float = np.nan
+    r2: float = np.nan
+
+    def __post_init__(self) -> None:
+        if self.model not in (*MODELS, "empirical"):
+            raise ValueError(f"model={self.model!r} is not one of {', '.join(MODELS)}, empirical")
+        bins = self.lags.shape[0]
+        if self.edges.shape != (bins + 1,) or not self.values.shape == self.counts.shape == self.lags.shape == (bins,):
+            raise ValueError("edges, lags, values and counts disagree on the number of bins")
+        if not (np.diff(self.edges) > 0).all():
+            raise ValueError("edges must increase")
+
+    def __repr__(self) -> str:
+        far = f"range {self.range_:.4g} {self.unit}".rstrip()
+        return f"Semivariogram({self.model}, {far}, sill {self.sill_:.4g}, nugget {self.nugget_:.4g})"
+
+    def __call__(self, distance: Any) -> Array:
+        """Gamma at each distance; the sill at infinity."""
+        h = np.asarray(distance, dtype=np.float64)
+        far = np.isinf(h)
+        if self.model == "empirical":
+            x, y = self._curve
+            out = np.interp(h, x, y)
+        else:
+            out = np.asarray(self._fitted.variogram(np.where(far, 0.0, h)), dtype=np.float64)
+            out = np.where(h == 0, self.nugget_, out)  # the limit at zero; GSTools gives zero there
+        return np.where(far, self.sill_, out)
+
+    def expected(self, distance: Any) -> Array:
+        """Return the dissimilarity expected of a pair at each distance, 2 gamma."""
+        return 2 * self(distance)
+
+    @property
+    def max_lag(self) -> float:
+        """The largest distance that was looked at."""
+        return float(self.edges[-1])
+
+    @cached_property
+    def _fitted(self) -> Any:
+        import gstools
+
+        shape = {_SHAPE[self.model]: self.shape} if self.model in _SHAPE else {}
+        partial = max(self.sill_ - self.nugget_, 0.0)
+        return getattr(gstools, MODELS[self.model])(
+            dim=1, var=partial, len_scale=self.length, nugget=self.nugget_, **shape
+        )
+
+    @cached_property
+    def _curve(self) -> tuple[Array, Array]:
+        from sklearn.isotonic import isotonic_regression
+
+        seen = self.counts > 0
+        rising = isotonic_regression(self.values[seen], sample_weight=self.counts[seen].astype(float))
+        return np.r_[0.0, self.lags[seen]], np.r_[self.nugget_, rising]
+
+    def plot(self, ax: Axes | None = None, *, margin: float | None = None) -> Axes:
+        """Draw the empirical points, the fitted curve, range, sill and nugget; needs matplotlib.
+
+        ``margin`` adds the hinge's threshold, (2 gamma - margin)/2, the curve shifted down as in the paper's figure 2.
+        """
+        if ax is None:
+            try:
+                from matplotlib import pyplot
+            except ImportError as error:
+                raise ImportError("plotting needs matplotlib: pip install 'mcgta[plot]'") from error
+            ax = pyplot.subplots(figsize=(7, 4.2), layout="constrained")[1]
+        seen = self.counts > 0
+        size = 12 + 60 * np.sqrt(self.counts[seen] / self.counts.max())
+        ax.scatter(
+            self.lags[seen],
+            self.values[seen],
+            s=size,
+            color="#4477aa",
+            alpha=0.75,
+            lw=0,
+            label="empirical (area: pairs)",
+        )
+        x = np.linspace(0, self.max_lag, 400)
+        ax.plot(x, self(x), color="#222222", lw=1.8, label=f"{self.model} model")
+        if margin:
+            ax.plot(x, self(x) - margin / 2, color="#aa3377", lw=1.4, ls="--", label=f"threshold, margin {margin:g}")
+        if self.range_ <= self.max_lag:
+            ax.axvline(self.range_, color="#888888", lw=1, ls=":")
+            ax.annotate(
+                f" range {self.range_:.4g} {self.unit}",
+                (self.range_, 0.02),
+                xycoords=("data", "axes fraction"),
+                color="#555555",
+            )
+        ax.axhline(self.sill_, color="#888888", lw=1, ls=":")
+        ax.annotate(
+            f"sill {self.sill_:.4g}", (0.995, self.sill_), xycoords=("axes fraction", "data"), ha="right", va="bottom"
+        )
+        ax.set(
+            xlabel=f"distance{f' [{self.unit}]' if self.unit else ''}", ylabel="semivariance", xlim=(0, self.max_lag)
+        )
+        ax.set_ylim(bottom=min(0.0, float(self(0.0)) - (margin or 0) / 2))
+        ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.08))
+        return ax
+
+
+def empirical_semivariogram(
+    dissimilarity: Dissimilarity,
+    positions: Positions,
+    *,
+    bins: int | Sequence[float] | Array = 40,
+    max_lag: float | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Semivariogram:
+    """Half the mean dissimilarity of all pairs, by distance.
+
+    Parameters
+    ----------
+    bins : number of bins between zero and ``max_lag``, or their edges. A number gives widths that grow with distance,
+        the k-th edge at (k/bins)^2 of the maximum lag, since the curve bends where distances are short
+    max_lag : the largest distance looked at; half the largest distance by default
+
+    Returns
+    -------
+    Semivariogram
+        with ``model="empirical"``: usable as it is, or as input of :func:`fit_semivariogram`
+    """
+    pieces = triangle(len(positions), _TILE)
+    edges = _edges(positions, bins, max_lag, pieces)
+
+    def add_up(piece: tuple[slice, slice]) -> Array:
+        """Sums of dissimilarity, of distance, and of pairs, in each bin."""
+        rows, cols = piece
+        distance = positions.between(rows, cols)
+        wanted = (distance >= edges[0]) & (distance <= edges[-1])
+        if rows == cols:
+            wanted &= np.triu(np.ones(wanted.shape, dtype=bool), 1)
+        distance = distance[wanted]
+        value = dissimilarity.between(rows, cols)[wanted]
+        where = np.clip(np.searchsorted(edges, distance, side="right") - 1, 0, edges.size - 2)
+        summed = (value, distance, np.ones(where.size))
+        return np.stack([np.bincount(where, weight, minlength=edges.size - 1) for weight in summed])
+
+    sums = np.zeros((3, edges.size - 1))
+    with (progress or Progress()).stage("semivariogram", len(pieces)) as advance:
+        for part in run(add_up, pieces, n_jobs=n_jobs):
+            sums += part
+            advance(1)
+    counts = sums[2].astype(np.int64)
+    if not counts.any():
+        raise ValueError(f"no pair of observations lies within max_lag={edges[-1]:g} {positions.unit}".rstrip())
+    with np.errstate(invalid="ignore"):
+        values = np.where(counts > 0, sums[0] / (2 * counts), np.nan)
+        lags = np.where(counts > 0, sums[1] / counts, np.nan)
+    return _empirical_only(
+        Semivariogram("empirical", np.nan, np.nan, np.nan, edges, lags, values, counts, unit=positions.unit)
+    )
+
+
+def fit_semivariogram(empirical: Semivariogram, model: str = "exponential", *, adapt: bool = False) -> Semivariogram:
+    """Fit a theoretical model, weighting each bin by its number of pairs.
+
+    Where no model fits (no rise with distance, or no levelling off within the maximum lag) a warning says so and the
+    empirical curve is returned instead.
+
+    Parameters
+    ----------
+    model : one of ``MODELS``, or "empirical" for the curve as it is
+    adapt : where the curve has not levelled off within the maximum lag, try again on the bins up to a half, a quarter,
+        an eighth and a sixteenth of it before giving up. Observations far apart often keep drifting apart, while the
+        dependence that the loss needs is the local one
+    """
+    if model == "empirical":
+        return _empirical_only(empirical)
+    if model not in MODELS:
+        raise ValueError(f"semivariogram={model!r} is not one of {', '.join(MODELS)}, empirical")
+    trouble = ""
+    for halvings in range(5 if adapt else 1):
+        limit = empirical.max_lag / 2**halvings
+        fitted, problem = _fit(empirical, model, limit)
+        if fitted is not None and not problem:
+            return fitted
+        trouble = trouble or problem
+        if problem != _UNBOUNDED:
+            break
+    warnings.warn(
+        f"semivariogram: no {model} model fits ({trouble}, {empirical.max_lag:.4g} {empirical.unit}".rstrip()
+        + "); the empirical curve is used instead",
+        UserWarning,
+        stacklevel=2,
+    )
+    return _empirical_only(empirical)
+
+
+def _fit(empirical: Semivariogram, model: str, limit: float) -> tuple[Semivariogram | None, str]:
+    """Fit the bins within ``limit``; return the fit and what is wrong with it, if anything."""
+    import gstools
+
+    seen = (empirical.counts > 0) & (empirical.edges[1:] <= limit * (1 + 1e-12))
+    x, y, weight = empirical.lags[seen], empirical.values[seen], empirical.counts[seen].astype(float)
+    if x.size < 4:
+        return None, f"only {x.size} bins hold pairs within the maximum lag"
+    level = float(np.average(y, weights=weight))
+    spread = float(np.average((y - level) ** 2, weights=weight))
+    if spread <= (1e-9 * level) ** 2:
+        return None, "the curve is flat within the maximum lag"
+    best: tuple[float, Any] | None = None
+    for start in _STARTS:
+        trial = getattr(gstools, MODELS[model])(dim=1)
+        trial.set_arg_bounds(
+            check_args=False, len_scale=[1e-6 * limit, 1e6 * limit], var=[0, np.inf], nugget=[0, np.inf]
+        )
+        guess = {"default": "current", "var": level, "len_scale": start * limit, "nugget": 1e-3 * level}
+        try:
+            trial.fit_variogram(
+                x, y, weights=np.sqrt(weight / weight.max()), init_guess=guess, loss="linear", max_eval=2000
+            )
+        except (RuntimeError, ValueError):
+            continue
+        error = float(np.average((y - trial.variogram(x)) ** 2, weights=weight))
+        if best is None or error < best[0] * (1 - 1e-9):
+            best = (error, trial)
+    if best is None:
+        return None, "the least-squares fit did not converge within the maximum lag"
+    error, found = best
+    range_ = float(found.len_scale) if model == "spherical" else float(found.percentile_scale(_PRACTICAL))
+    fitted = replace(
+        empirical,
+        model=model,
+        range_=range_,
+        sill_=float(found.sill),
+        nugget_=float(found.nugget),
+        length=float(found.len_scale),
+        shape=float(getattr(found, _SHAPE[model])) if model in _SHAPE else np.nan,
+        fit_lag=limit,
+        r2=1 - error / spread,
+    )
+    if found.var <= 1e-6 * level:
+        return fitted, "the curve does not rise with distance within the maximum lag"
+    if not range_ <= limit:
+        return fitted, _UNBOUNDED
+    return fitted, ""
+
+
+def _empirical_only(curve: Semivariogram) -> Semivariogram:
+    """Range, sill and nugget read off the empirical curve.
+
+    The sill is the mean of the pairs in the farther half of the lags, the range where the curve first reaches 95 % of
+    the rise to it, the nugget the first bin's value.
+    """
+    seen = curve.counts > 0
+    x, y, weight = curve.lags[seen], curve.values[seen], curve.counts[seen]
+    far = x >= 0.5 * curve.max_lag
+    far[-1] = True
+    nugget = float(y[0])
+    sill = max(float(np.average(y[far], weights=weight[far])), nugget)
+    plain = replace(
+        curve,
+        model="empirical",
+        sill_=sill,
+        nugget_=nugget,
+        length=np.nan,
+        shape=np.nan,
+        r2=np.nan,
+        range_=float(x[-1]),
+        fit_lag=curve.max_lag,
+    )
+    reach, height = plain._curve
+    goal = nugget + _PRACTICAL * (sill - nugget)
+    above = np.flatnonzero(height >= goal)
+    if above.size == 0:
+        return plain
+    k = above[0]
+    if k == 0 or height[k] == height[k - 1]:
+        return replace(plain, range_=float(reach[k]))
+    part = (goal - height[k - 1]) / (height[k] - height[k - 1])
+    return replace(plain, range_=float(reach[k - 1] + part * (reach[k] - reach[k - 1])))
+
+
+def _edges(
+    positions: Positions, bins: int | Sequence[float] | Array, max_lag: float | None, pieces: list[tuple[slice, slice]]
+) -> Array:
+    if not isinstance(bins, (int, np.integer)):
+        edges = np.asarray(bins, dtype=np.float64)
+        return edges if max_lag is None else np.r_[edges[edges < max_lag], max_lag]
+    if max_lag is None:
+        largest = 0.0
+        for rows, cols in pieces:
+            distance = positions.between(rows, cols)
+            largest = max(largest, float(distance.max(initial=0.0, where=np.isfinite(distance))))
+        if largest == 0:
+            raise ValueError(
+                "positions: all observations of each group are at one place, so there is no distance to look at"
+            )
+        max_lag = largest / 2
+    return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** 2, dtype=np.float64)
