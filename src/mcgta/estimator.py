@@ -11,8 +11,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mcgta.archive import Archived
-from mcgta.clustering import find_clusters
-from mcgta.dissimilarity import (
+from mcgta.fitted import FITTED, check_fitted
+from mcgta.kernels.wasserstein import null_expectation
+from mcgta.observations import Observations, check_columns, check_neighbors, join_new, sort_observations
+from mcgta.parameters import RULES, check_parameters, draw_seed
+from mcgta.position_input import read_positions
+from mcgta.positions import Positions
+from mcgta.prediction import Reference, place_new
+from mcgta.progress import Progress
+from mcgta.stages.clustering import find_clusters
+from mcgta.stages.dissimilarity import (
     FEATURE_BASED,
     NEEDS_DEFINITE,
     Dissimilarity,
@@ -21,22 +29,13 @@ from mcgta.dissimilarity import (
     incomparable,
     sampling_error,
 )
-from mcgta.fitted import FITTED, check_fitted
-from mcgta.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
-from mcgta.kernels.wasserstein import null_expectation
-from mcgta.lags import stack_lags
-from mcgta.local_models import LocalModels, fit_local_models
-from mcgta.loss import Loss
-from mcgta.membership import Membership
-from mcgta.neighborhoods import Neighborhoods, find_neighborhoods
-from mcgta.observations import Observations, check_columns, check_neighbors, join_new, sort_observations
-from mcgta.parallel import tiles
-from mcgta.parameters import RULES, check_parameters, draw_seed
-from mcgta.position_input import read_positions
-from mcgta.positions import Positions
-from mcgta.prior import fit_mixture_prior
-from mcgta.progress import Progress
-from mcgta.semivariogram import Semivariogram, empirical_semivariogram, fit_semivariogram
+from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
+from mcgta.stages.local_models import LocalModels, fit_local_models
+from mcgta.stages.loss import Loss
+from mcgta.stages.membership import Membership
+from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
+from mcgta.stages.prior import fit_mixture_prior
+from mcgta.stages.semivariogram import Semivariogram, empirical_semivariogram, fit_semivariogram
 from mcgta.types import Array, Index, Labels
 
 _AFTER_SEMIVARIOGRAM = (
@@ -44,7 +43,6 @@ _AFTER_SEMIVARIOGRAM = (
 )  # fmt: skip
 # The table of dissimilarities is kept after a fit, for refit and tests of pairs, while it is smaller than this.
 _KEEP_BYTES = 2**28
-_PREDICT_TILE = 256
 _EPS_SHARE = 0.4
 
 
@@ -123,7 +121,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     Attributes
     ----------
     labels_ : (N,) cluster of each observation, numbered by first member in order of group, position and features; -1 noise
-    strengths_ : (N,) strength of membership in [0, 1]; see :mod:`mcgta.membership`
+    strengths_ : (N,) strength of membership in [0, 1]; see :mod:`mcgta.stages.membership`
     local_models_ : LocalModels, or None for a dissimilarity of features
     semivariogram_ : Semivariogram, with ``range_``, ``sill_``, ``nugget_``, bins, counts and the fitted function
     core_sample_indices_ : rows of DBSCAN's core observations; of all clustered ones for other algorithms
@@ -261,7 +259,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         A new observation's model is fitted on its n nearest among the observations of the fit and the other new ones of
         the same group; without positions (of a fit without positions) the new rows are a series of their own, and a
         group not seen in the fit is as well. An observation of the fit, given again, has the label it has. See
-        :mod:`mcgta.membership` for the rule.
+        :mod:`mcgta.stages.membership` for the rule.
 
         ``X``, ``positions`` and ``groups`` are as in :meth:`fit`; for precomputed distances ``positions`` holds those
         to the observations of the fit, (M, N).
@@ -455,35 +453,16 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_is_fitted(self)
         features = validate_data(self, X, dtype=np.float64, reset=False)
         joined = join_new(self._X, self.positions_, features, positions, groups)
-        labels, strengths = np.full(features.shape[0], -1, dtype=np.int64), np.zeros(features.shape[0])
-        again = joined.known >= 0
-        labels[again], strengths[again] = self.labels_[joined.known[again]], self.strengths_[joined.known[again]]
-        fitted = len(self.positions_)
-        new = fitted + np.arange(joined.fresh.size)
-        if new.size == 0:
-            return labels, strengths
-        stacked = stack_lags(joined.X, joined.positions, self.lags)
-        models = None
-        if self.local_models_ is None:
-            failures = incomparable(stacked[new], self.dissimilarity)
-        else:
-            neighborhoods = find_neighborhoods(joined.positions, self.n_neighbors_, weights=self.weights, of=new)
-            models = self._models_on(stacked, neighborhoods, Progress(self.progress))
-            failures = models.failures
-        _report_unplaced(failures, joined.fresh)
-        good = np.setdiff1d(np.arange(new.size), list(failures))
         order = self.positions_.order(self._X)
-        anchors = np.flatnonzero(np.isin(order, self._membership.anchors))
-        if models is not None and self.local_models_ is not None:
-            models = self.local_models_.take(order[anchors]).append(models.take(good))
-        both = np.concatenate([anchors, new[good]])
-        loss = self._loss(self._compare(stacked[both], models), joined.positions.take(both), self.semivariogram_)
-        membership = self._membership.reorder(order[anchors])
-        for part in tiles(good.size, _PREDICT_TILE):
-            rows = np.arange(part.start, part.stop) + anchors.size
-            where = joined.fresh[good[part]]
-            labels[where], strengths[where] = membership.assign(loss.between(rows, np.arange(anchors.size)))
-        return labels, strengths
+        return place_new(
+            Reference(self.labels_, self.strengths_, order, self.local_models_, self._membership, self.n_neighbors_),
+            joined,
+            lags=self.lags,
+            weights=self.weights,
+            dissimilarity=self.dissimilarity,
+            fit_models=lambda X, hoods: self._models_on(X, hoods, Progress(self.progress)),
+            make_loss=lambda X, models, places: self._loss(self._compare(X, models), places, self.semivariogram_),
+        )
 
     # ------------------------------------------------------------------ one file
 
@@ -513,16 +492,3 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             setattr(model, name, value)
         model._dissimilarity = None
         return model
-
-
-def _report_unplaced(failures: dict[int, str], rows: Index) -> None:
-    if not failures:
-        return
-    first, reason = next(iter(failures.items()))
-    if len(failures) == rows.size:
-        raise ValueError(f"none of the {rows.size} new observations could be modelled, the first because {reason}")
-    warnings.warn(
-        f"{len(failures)} of {rows.size} new observations have no model and are labelled noise; row {rows[first]}: {reason}",
-        UserWarning,
-        stacklevel=4,
-    )

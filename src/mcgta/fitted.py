@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.local_models import LocalModels
-from mcgta.loss import Objective
-from mcgta.membership import Membership
 from mcgta.positions import Positions
-from mcgta.prior import MixturePrior
-from mcgta.semivariogram import Semivariogram
+from mcgta.stages.local_models import LocalModels
+from mcgta.stages.loss import Objective
+from mcgta.stages.membership import Membership
+from mcgta.stages.prior import MixturePrior
+from mcgta.stages.semivariogram import Semivariogram
 
 FITTED: dict[str, tuple[type, ...]] = {
     "labels_": (np.ndarray,),

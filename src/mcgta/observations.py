@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
-from mcgta.lags import stack_lags
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
+from mcgta.stages.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
+from mcgta.stages.lags import stack_lags
 from mcgta.types import Array, Index
 
 DEFAULT_NEIGHBORS = 30

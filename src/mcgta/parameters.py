@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mcgta.clustering import CLUSTERERS
-from mcgta.dissimilarity import DISSIMILARITIES
-from mcgta.local_models import COVARIANCES, LocalModels
-from mcgta.neighborhoods import KERNELS
 from mcgta.positions import METRICS
-from mcgta.semivariogram import MODELS, Semivariogram
+from mcgta.stages.clustering import CLUSTERERS
+from mcgta.stages.dissimilarity import DISSIMILARITIES
+from mcgta.stages.local_models import COVARIANCES, LocalModels
+from mcgta.stages.neighborhoods import KERNELS
+from mcgta.stages.semivariogram import MODELS, Semivariogram
 
 
 @dataclass(frozen=True)

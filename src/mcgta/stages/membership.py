@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mcgta.archive import Archived
-from mcgta.clustering import Clustering
+from mcgta.stages.clustering import Clustering
 from mcgta.types import Array, Index, Labels
 
 

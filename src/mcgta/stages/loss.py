@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mcgta.archive import Archived
-from mcgta.dissimilarity import Dissimilarity
 from mcgta.parallel import symmetric_table, triangle
 from mcgta.positions import Positions
 from mcgta.progress import Progress
-from mcgta.semivariogram import Semivariogram
+from mcgta.stages.dissimilarity import Dissimilarity
+from mcgta.stages.semivariogram import Semivariogram
 from mcgta.types import Array, Index, Labels
 
 _TILE = 1024

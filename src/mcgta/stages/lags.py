@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcgta.neighborhoods import find_neighborhoods
 from mcgta.positions import Positions
+from mcgta.stages.neighborhoods import find_neighborhoods
 from mcgta.types import Array
 
 

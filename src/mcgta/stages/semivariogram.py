@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcgta.archive import Archived
-from mcgta.dissimilarity import Dissimilarity
 from mcgta.parallel import run, triangle
 from mcgta.positions import Positions
 from mcgta.progress import Progress
+from mcgta.stages.dissimilarity import Dissimilarity
 from mcgta.types import Array, Index
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 
 from mcgta.kernels import divergences
 from mcgta.kernels.wasserstein import wasserstein2
-from mcgta.local_models import LocalModels
 from mcgta.parallel import symmetric_table, tiles
 from mcgta.progress import Progress
+from mcgta.stages.local_models import LocalModels
 from mcgta.types import Array, Index
 
 MODEL_BASED = ("wasserstein2", "kl", "js", "tv")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mcgta.archive import Archived
-from mcgta.loss import Loss
 from mcgta.parallel import triangle
+from mcgta.stages.loss import Loss
 from mcgta.types import Array, Index, Labels
 
 _TILE = 1024

@@ -13,10 +13,10 @@ from sklearn.covariance import graphical_lasso as sparse_lasso
 from mcgta.archive import Archived
 from mcgta.kernels import covariance as kernels
 from mcgta.kernels.graphical_lasso import GAP, graphical_lasso
-from mcgta.neighborhoods import Neighborhoods
 from mcgta.parallel import run, tiles
-from mcgta.prior import MixturePrior, update
 from mcgta.progress import Progress
+from mcgta.stages.neighborhoods import Neighborhoods
+from mcgta.stages.prior import MixturePrior, update
 from mcgta.types import Array, Index, Mask
 
 COVARIANCES = ("graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_wolf", "oas")
