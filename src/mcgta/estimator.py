@@ -83,7 +83,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         (or GeoPandas points in degrees), else euclidean.
     metric_params : dict or None
         For "spacetime": ``time_scale``, the distance that one unit of time is worth, and ``space``.
-    semivariogram : {"exponential", "spherical", "gaussian", "stable", "matern", "empirical"} or Semivariogram
+    semivariogram : {"spherical", "exponential", "gaussian", "stable", "matern", "empirical"} or Semivariogram
         Theoretical model, or one fitted before.
     bins : int or sequence of float, default=40
         Bins of distance, or their edges.
@@ -137,12 +137,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from mcgta import MCGTA
-    >>> rng = np.random.default_rng(0)
-    >>> X = np.concatenate([rng.normal(0, s, (150, 2)) for s in (1, 4, 1)])
-    >>> model = MCGTA(n_neighbors=30, eps=2.0).fit(X)
-    >>> model.n_clusters_
+    >>> from mcgta.datasets import make_series
+    >>> data = make_series(600, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=1)
+    >>> MCGTA(n_neighbors=30).fit(data.X).n_clusters_
     2
     """
 
@@ -161,7 +159,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         dissimilarity: str = "wasserstein2",
         metric: Any = "auto",
         metric_params: dict[str, Any] | None = None,
-        semivariogram: str | Semivariogram = "exponential",
+        semivariogram: str | Semivariogram = "spherical",
         bins: Any = 40,
         max_lag: float | None = None,
         beta: float = 1.0,

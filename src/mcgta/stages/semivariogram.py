@@ -150,7 +150,7 @@ class Semivariogram(Archived):
             color="#4477aa",
             alpha=0.75,
             lw=0,
-            label="empirical (area: pairs)",
+            label="empirical (larger: more pairs)",
         )
         x = np.linspace(0, self.max_lag, 400)
         ax.plot(x, self(x), color="#222222", lw=1.8, label=f"{self.model} model")
@@ -230,7 +230,7 @@ def empirical_semivariogram(
     )
 
 
-def fit_semivariogram(empirical: Semivariogram, model: str = "exponential", *, adapt: bool = False) -> Semivariogram:
+def fit_semivariogram(empirical: Semivariogram, model: str = "spherical", *, adapt: bool = False) -> Semivariogram:
     """Fit a theoretical model, weighting each bin by its number of pairs.
 
     Where no model fits (no rise with distance, or no levelling off within the maximum lag) a warning says so and the

@@ -1,0 +1,56 @@
+# What one can do here. Each command sets up what it needs; only Python 3.11 or newer must be there.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+DATA ?= ../shared/data
+
+.PHONY: help demo test unit lint types bench docs constraints clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+
+demo: $(VENV)/.plot  ## cluster a synthetic set; leaves demo/report.html, labels and plots
+	$(BIN)/python examples/01_demo.py demo
+
+test: lint types unit  ## lint, types, and every test, doctests included
+
+unit: $(VENV)/.develop
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.develop  ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.develop
+	$(BIN)/mypy
+
+bench: $(VENV)/.develop  ## benchmarks; DATA=folder with the benchmark files
+	$(BIN)/python benchmarks/pavement.py --data $(DATA)
+
+docs: $(VENV)/.docs  ## HTML documentation in docs/_build/html
+	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+constraints: $(VENV)/.develop $(VENV)/.docs  ## write constraints.txt anew from the versions in the environment
+	$(BIN)/python -m pip freeze --exclude-editable --exclude mcgta --exclude pip --exclude setuptools > constraints.txt
+
+clean:  ## remove the environment and everything made
+	rm -rf $(VENV) demo docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("mcgta needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.plot: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.develop: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable '.[test,lint]'
+	@touch $@ $(VENV)/.plot
+
+$(VENV)/.docs: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable '.[docs]'
+	@touch $@
