@@ -49,10 +49,10 @@ def summarise(model: MCGTA, data: Sample) -> str:
     sizes = ", ".join(f"{label}: {np.sum(model.labels_ == label)}" for label in range(model.n_clusters_))
     return "\n".join(
         [
-            f"{data.X.shape[0]} observations with {data.X.shape[1]} features along time, {data.covariances.shape[0]} true states",
+            f"{len(data.X)} observations with {data.X.shape[1]} features along time, {len(data.covariances)} true states",
             f"clusters        {model.n_clusters_} ({sizes})",
             f"noise           {model.noise_share_:.1%}",
-            f"semivariogram   {curve.model}, range {curve.range_:.0f} steps, sill {curve.sill_:.3g}, nugget {curve.nugget_:.2g}",
+            f"semivariogram   {curve.model}, range {curve.range_:.0f}, sill {curve.sill_:.3g}, nugget {curve.nugget_:.2g}",
             f"eps             {model.eps_:.3g}, min_samples {model.min_samples_}",
             f"goodness of fit {fit.share:.1%} of {fit.pairs.sum()} pairs within clusters pass",
             f"objective       {model.objective_.total:.4g} = {model.objective_.dissimilarity:.4g} dissimilarity "

@@ -17,7 +17,7 @@ ROOT = Path(mcgta.__file__).parent
 LAYERS = [
     ["types"],
     ["kernels"],
-    ["archive", "progress"],
+    ["archive", "memory", "progress"],
     ["parallel", "positions"],
     ["position_input"],
     ["stages"],

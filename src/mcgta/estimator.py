@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mcgta.archive import Archived
 from mcgta.fitted import FITTED, check_fitted
 from mcgta.kernels.wasserstein import null_expectation
+from mcgta.memory import available_bytes, check_tables
 from mcgta.observations import Observations, check_columns, check_neighbors, join_new, sort_observations
 from mcgta.parameters import RULES, check_parameters, draw_seed
 from mcgta.position_input import read_positions
@@ -41,8 +42,8 @@ from mcgta.types import Array, Index, Labels
 _AFTER_SEMIVARIOGRAM = (
     "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "n_jobs", "progress",
 )  # fmt: skip
-# The table of dissimilarities is kept after a fit, for refit and tests of pairs, while it is smaller than this.
-_KEEP_BYTES = 2**28
+# The table of dissimilarities is kept after a fit, for refit, where it takes less than this share of the free memory.
+_KEEP_SHARE = 0.25
 _EPS_SHARE = 0.4
 
 
@@ -58,7 +59,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     ----------
     n_neighbors : int or "auto", default="auto"
         n, the observations that each local model is fitted on, itself included. "auto" is 30, or a third of the
-        observations of the smallest group where that is less.
+        group of the median observation where that is less.
     weights : {"uniform", "epanechnikov", "triangular", "gaussian"}, default="uniform"
         Weight of a neighbour by its distance.
     lags : int, default=0
@@ -233,7 +234,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def refit(self, **params: Any) -> Self:
         """Cluster the same observations with other parameters of the loss or the clusterer; return a new estimator.
 
-        Local models, dissimilarities and semivariogram are used again. ``params`` may be ``beta``, ``margin``, ``hinge``,
+        Local models, semivariogram and dissimilarities are used again (the latter where their table takes less than a
+        quarter of the free memory, else they are computed anew). ``params`` may be ``beta``, ``margin``, ``hinge``,
         ``within_range``, ``clusterer``, ``eps``, ``min_samples``, ``min_cluster_size``, ``n_jobs`` and ``progress``.
         """
         check_is_fitted(self)
@@ -294,6 +296,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_parameters(params)
         self._seed = draw_seed(self.random_state)
         self._X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2, copy=True)
+        check_tables(self._X.shape[0])
         check_columns(self._X, getattr(self, "feature_names_in_", None), self.dissimilarity)
         places = read_positions(
             positions, self._X.shape[0], groups=groups, metric=self.metric, metric_params=self.metric_params
@@ -420,7 +423,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.eps_ = clustering.eps
         self._membership = replace(membership, anchors=rows[membership.anchors])
         self._dissimilarity: Dissimilarity | None = loss.dissimilarity
-        if matrix.nbytes > _KEEP_BYTES:
+        if matrix.nbytes > _KEEP_SHARE * (available_bytes() or matrix.nbytes):
             self._dissimilarity.cached = None
         return self
 
@@ -475,7 +478,15 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
                 )
         if not isinstance(params["random_state"], (int, np.integer)):
             params["random_state"] = self._seed
-        return {"params": params, "fitted": {name: getattr(self, name) for name in FITTED if hasattr(self, name)}}
+        fitted = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
+        if "feature_names_in_" in fitted:
+            fitted["feature_names_in_"] = fitted["feature_names_in_"].astype(str)  # scikit-learn holds them as objects
+        return {"params": params, "fitted": fitted}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the table of dissimilarities out of pickles and copies; it is computed again when needed."""
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "_dissimilarity": None} if "_dissimilarity" in state else state
 
     @classmethod
     def _from_archive_state(cls, state: dict[str, Any]) -> Self:
@@ -487,6 +498,6 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_parameters(model.get_params(deep=False))
         check_fitted(fitted)
         for name, value in fitted.items():
-            setattr(model, name, value)
+            setattr(model, name, value.astype(object) if name == "feature_names_in_" else value)
         model._dissimilarity = None
         return model

@@ -51,7 +51,9 @@ def _choose_neighbors(n_neighbors: int | str, places: Positions) -> int:
     sizes = np.bincount(places.groups)
     sizes = sizes[sizes > 0]
     if n_neighbors == "auto":
-        return int(max(2, min(DEFAULT_NEIGHBORS, sizes.min() // 3)))
+        # The size of the group of the median observation, so that a few tiny groups do not decide for all.
+        typical = int(np.median(np.repeat(sizes, sizes)))
+        return max(2, min(DEFAULT_NEIGHBORS, typical // 3))
     if int(n_neighbors) > sizes.max():
         inside = f" in the largest of {sizes.size} groups" if sizes.size > 1 else ""
         raise ValueError(

@@ -74,6 +74,11 @@ def read_positions(
 
     table = _read_table(positions, n_rows, like.origin if like is not None else None)
     _refuse_missing(table)
+    if like is not None and any(table.dated) != (like.origin is not None or like.unit == "s"):
+        kinds = ("datetimes or timedeltas", "numbers")
+        raise ValueError(
+            f"positions holds {kinds[not any(table.dated)]}, but those of the fit were {kinds[any(table.dated)]}"
+        )
     if callable(metric):
         matrix = _call_metric(metric, table.values)
         return Positions("callable", table.values, codes, names, matrix=matrix, function=metric)

@@ -15,7 +15,8 @@ from mcgta.kernels.covariance import psd_roots
 from mcgta.kernels.wasserstein import wasserstein2
 from mcgta.types import Array, Index
 
-_TRIES = 1000
+_TRIES = 100
+_RESTARTS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +116,16 @@ def make_regions(
 
 def make_covariances(n_clusters: int, n_features: int, *, separation: float, rng: np.random.Generator) -> Array:
     """Random covariances Q diag(exp U(-1.2, 1.2)) Q^T whose pairwise Wasserstein-2 distances exceed ``separation``."""
-    found: list[Array] = []
-    for _ in range(_TRIES * n_clusters):
-        new = _rotate(np.exp(rng.uniform(-1.2, 1.2, n_features)), rng)
-        root, zero = psd_roots(new[None]), np.zeros(n_features)
-        if all(wasserstein2(zero, root, zero, psd_roots(old[None]))[0] > separation**2 for old in found):
-            found.append(new)
-        if len(found) == n_clusters:
-            return np.array(found)
+    zero = np.zeros(n_features)
+    for _ in range(_RESTARTS):
+        found: list[Array] = []
+        for _ in range(_TRIES * n_clusters):
+            new = _rotate(np.exp(rng.uniform(-1.2, 1.2, n_features)), rng)
+            root = psd_roots(new[None])
+            if all(wasserstein2(zero, root, zero, psd_roots(old[None]))[0] > separation**2 for old in found):
+                found.append(new)
+            if len(found) == n_clusters:
+                return np.array(found)
     raise ValueError(
         f"separation={separation} is too large for n_clusters={n_clusters} with n_features={n_features}: found no covariances"
     )

@@ -77,8 +77,9 @@ def ledoit_wolf_shrinkage(centred: Array, weights: Array, covs: Array) -> Array:
 
 
 def oas_shrinkage(covs: Array, sample_size: Array) -> Array:
-    """Return the oracle-approximating shrinkage of Chen et al. (2010), one value for each window.
+    """Return the oracle-approximating shrinkage of Chen et al. (2010) in scikit-learn's form, one value for each window.
 
+    scikit-learn leaves out the article's terms in 2/d, and so do we:
     s = min(1, (|S|^2/d^2 + m^2) / ((n + 1)(|S|^2/d^2 - m^2/d))) with m = tr(S)/d.
     """
     varies = np.diagonal(covs, axis1=1, axis2=2) > 0

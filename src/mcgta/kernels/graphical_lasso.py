@@ -14,6 +14,8 @@ Work is done on the correlation scale, where the penalties become alpha / (s_i s
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 
 from mcgta.types import Array, Index
@@ -21,6 +23,7 @@ from mcgta.types import Array, Index
 GAP = 1e-9
 """The duality gap, in nats, at which a fit counts as converged."""
 
+_ROUNDING = 1e-13  # the change of a correlation below which another step is of no use
 _MAX_STEPS = 200
 _MAX_HALVINGS = 50
 _HESSIAN_BYTES = 64 * 2**20
@@ -38,7 +41,9 @@ def graphical_lasso(covs: Array, alpha: float) -> tuple[Array, Array]:
     Returns
     -------
     fitted : (B, d, d) regularised covariances; positive definite but for constant columns
-    gaps : (B,) the duality gap reached; NaN where the matrix could not be started
+    gaps : (B,) the duality gap reached; NaN where the matrix is singular to rounding. For singular S and tiny alpha the
+        gap is a difference of huge numbers and cannot become small; yet every entry is within 2 alpha of the solution's,
+        since both lie in the dual's box
     """
     count, d, _ = covs.shape
     if alpha == 0 or d == 1:
@@ -56,8 +61,7 @@ def graphical_lasso(covs: Array, alpha: float) -> tuple[Array, Array]:
 def _solve(covs: Array, alpha: float) -> tuple[Array, Array]:
     count, d, _ = covs.shape
     variance = np.diagonal(covs, axis1=1, axis2=2)
-    varies = variance > 0
-    scale = np.sqrt(np.where(varies, variance, 1.0))
+    scale = np.sqrt(np.where(variance > 0, variance, 1.0))
     outer = scale[:, :, None] * scale[:, None, :]
     corr = covs / outer
     row, col = np.triu_indices(d, 1)
@@ -66,31 +70,22 @@ def _solve(covs: Array, alpha: float) -> tuple[Array, Array]:
     target = corr[:, row, col]
     bound = alpha / outer[:, row, col]
 
-    # A feasible positive definite start: the soft-thresholded matrix where that is definite, else a step from S
-    # towards its diagonal.
-    shift = -np.clip(target, -bound, bound)
-    definite = np.linalg.eigvalsh(_fill(target + shift, d))[:, 0] > 1e-8
-    with np.errstate(divide="ignore"):
-        towards = np.minimum(np.where(target == 0, np.inf, bound / np.abs(target)).min(axis=1), 1.0)
-    shift = np.where(definite[:, None], shift, -towards[:, None] * target)
-
+    values = _feasible(target, bound, d)
     gaps = np.full(count, np.nan)
-    values = target + shift
     active = np.arange(count)
     for _ in range(_MAX_STEPS):
-        here = _fill(values[active], d)
-        precision = np.linalg.inv(here)
+        precision = _invert(_fill(values[active], d))
         theta = precision[:, row, col]
         trace = np.trace(precision, axis1=1, axis2=2) + 2 * (target[active] * theta).sum(axis=1)
         gaps[active] = trace - d + 2 * (bound[active] * np.abs(theta)).sum(axis=1)
-        going = ~(np.abs(gaps[active]) <= GAP)
-        if not going.any():
-            break
+        going = ~(np.abs(gaps[active]) <= GAP) & np.isfinite(gaps[active])
         active, precision, theta = active[going], precision[going], theta[going]
+        if active.size == 0:
+            break
         moved = _newton_step(values[active], target[active], bound[active], precision, theta, row, col)
-        stalled = np.all(moved == values[active], axis=1)
+        settled = np.abs(moved - values[active]).max(axis=1) <= _ROUNDING
         values[active] = moved
-        active = active[~stalled]
+        active = active[~settled]
         if active.size == 0:
             break
 
@@ -99,29 +94,45 @@ def _solve(covs: Array, alpha: float) -> tuple[Array, Array]:
     return fitted, gaps
 
 
+def _feasible(target: Array, bound: Array, d: int) -> Array:
+    """Return a positive definite start within the bounds.
+
+    It is the soft-thresholded matrix where that is definite, else a point part of the way from S to its diagonal.
+    """
+    shift = -np.clip(target, -bound, bound)
+    definite = np.linalg.eigvalsh(_fill(target + shift, d))[:, 0] > 1e-8
+    with np.errstate(divide="ignore"):
+        towards = np.minimum(np.where(target == 0, np.inf, bound / np.abs(target)).min(axis=1), 1.0)
+    return target + np.where(definite[:, None], shift, -towards[:, None] * target)
+
+
 def _newton_step(
-    values: Array,
-    target: Array,
-    bound: Array,
-    precision: Array,
-    theta: Array,
-    row: Index,
-    col: Index,
+    values: Array, target: Array, bound: Array, precision: Array, theta: Array, row: Index, col: Index
 ) -> Array:
-    """One projected Newton step with Armijo backtracking, for each problem on its own."""
+    """One projected Newton step with Armijo backtracking, for each problem on its own.
+
+    Entries near a bound that the gradient pushes further are left out of the Newton system and take a scaled gradient
+    step (Bertsekas 1982): clipping a Newton step that runs into a bound need not be an ascent.
+    """
     d = precision.shape[1]
-    slack = 1e-12 * bound
     shift = values - target
-    fixed = ((shift >= bound - slack) & (theta >= 0)) | ((shift <= -bound + slack) & (theta <= 0))
-    gradient = np.where(fixed, 0.0, theta)
     # Second derivative of log det in the pairs (i,j), (k,l): T_ik T_jl + T_il T_jk, each pair counted once.
     hessian = precision[:, row[:, None], row[None, :]] * precision[:, col[:, None], col[None, :]]
     hessian += precision[:, row[:, None], col[None, :]] * precision[:, col[:, None], row[None, :]]
+    every = np.arange(row.size)
+    curvature = hessian[:, every, every].copy()
+    gradient_step = theta / curvature
+    moved = np.clip(shift + gradient_step, -bound, bound) - shift
+    near = np.minimum(0.1, (np.abs(moved) / bound).max(axis=1))[:, None] * bound
+    fixed = ((shift >= bound - near) & (theta > 0)) | ((shift <= -bound + near) & (theta < 0))
     free = ~fixed
+    # Scaled to a unit diagonal, with a ridge at rounding level, the system is never exactly singular.
+    root = np.sqrt(curvature)
     hessian *= free[:, :, None] & free[:, None, :]
-    diagonal = np.arange(row.size)
-    hessian[:, diagonal, diagonal] += fixed
-    direction = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
+    hessian /= root[:, :, None] * root[:, None, :]
+    hessian[:, every, every] = 1.0 + 1e-14
+    newton = np.linalg.solve(hessian, np.where(fixed, 0.0, theta / root)[:, :, None])[:, :, 0] / root
+    direction = np.nan_to_num(np.where(fixed, gradient_step, newton), nan=0.0, posinf=0.0, neginf=0.0)
 
     level = -np.linalg.slogdet(precision)[1]
     step = np.ones(values.shape[0])
@@ -133,7 +144,7 @@ def _newton_step(
         spectrum = np.linalg.eigvalsh(_fill(tried, d))
         with np.errstate(invalid="ignore", divide="ignore"):
             reached = np.where(spectrum[:, 0] > 0, np.log(np.maximum(spectrum, 0.0)).sum(axis=1), -np.inf)
-        promised = 2 * (gradient[open_] * (tried - values[open_])).sum(axis=1)
+        promised = 2 * (theta[open_] * (tried - values[open_])).sum(axis=1)
         enough = reached >= level[open_] + 1e-4 * promised - 1e-13 * (1 + np.abs(level[open_]))
         out[open_[enough]] = tried[enough]
         open_ = open_[~enough]
@@ -141,6 +152,18 @@ def _newton_step(
             break
         step[open_] *= 0.5
     return out
+
+
+def _invert(stack: Array) -> Array:
+    """Invert each matrix; NaN for one that is singular, without harm to the others."""
+    try:
+        return np.linalg.inv(stack)
+    except np.linalg.LinAlgError:
+        out = np.full(stack.shape, np.nan)
+        for k, matrix in enumerate(stack):
+            with contextlib.suppress(np.linalg.LinAlgError):
+                out[k] = np.linalg.inv(matrix)
+        return out
 
 
 def _fill(values: Array, d: int) -> Array:

@@ -2,7 +2,7 @@
 
 Labels are numbered by the first member of each cluster in the order of the rows, which the estimator has sorted by
 group, position and features; noise is -1. A border observation of DBSCAN within reach of several clusters goes to the
-first of them in that order, as in scikit-learn.
+one whose first core observation comes first in that order, as in scikit-learn.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Clustering:
     ----------
     labels : (N,) cluster of each observation, -1 for noise
     core : (N,) whether the observation is a core one (DBSCAN), or clustered at all (other algorithms)
-    own : (N,) the loss an observation needs to stand in a dense place: its distance to the ``min_samples``-th nearest,
-        itself included (DBSCAN), or to the nearest other member of its cluster (other algorithms); inf for noise
+    own : (N,) the loss a core observation needs to stand in a dense place: that to the ``min_samples``-th nearest, itself
+        included (DBSCAN), or to the nearest other member of its cluster (other algorithms); inf for the rest
     radii : (K,) for each cluster the loss up to which it takes in new observations: eps (DBSCAN), or the largest
         ``own`` of its members
     eps : the radius used, NaN where there is none

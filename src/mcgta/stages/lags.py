@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from mcgta.positions import Positions
-from mcgta.stages.neighborhoods import find_neighborhoods
-from mcgta.types import Array
+from mcgta.stages.neighborhoods import TIE, Neighborhoods, find_neighborhoods
+from mcgta.types import Array, Index
 
 
 def stack_lags(X: Array, positions: Positions, lags: int) -> Array:
@@ -36,6 +36,18 @@ def stack_lags(X: Array, positions: Positions, lags: int) -> Array:
         near = find_neighborhoods(positions, lags + 1)
         if not near.complete.all():
             raise ValueError(f"lags={lags} needs at least {lags + 1} observations in every group")
-        apart = np.where(near.indices == near.centers[:, None], -1.0, near.distances)
-        source = np.take_along_axis(near.indices, np.argsort(apart, axis=1, kind="stable"), axis=1)
+        source = _by_distance(near, positions)
     return X[source].reshape(X.shape[0], -1)
+
+
+def _by_distance(near: Neighborhoods, positions: Positions) -> Index:
+    """Return each row's neighbours from near to far, tied ones in canonical order, the observation itself first."""
+    canonical = np.empty(len(positions), dtype=np.intp)
+    canonical[np.lexsort([*positions.coordinates.T[::-1], positions.groups])] = np.arange(len(positions))
+    apart = np.where(near.indices == near.centers[:, None], -np.inf, near.distances)
+    sorting = np.argsort(apart, axis=1, kind="stable")
+    indices, apart = np.take_along_axis(near.indices, sorting, axis=1), np.take_along_axis(apart, sorting, axis=1)
+    farther = np.ones(apart.shape, dtype=bool)
+    farther[:, 1:] = apart[:, 1:] - apart[:, :-1] > TIE * apart[:, 1:] + positions.rounding
+    order = np.lexsort((canonical[indices], farther.cumsum(axis=1)), axis=-1)
+    return np.take_along_axis(indices, order, axis=1)

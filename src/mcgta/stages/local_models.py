@@ -24,8 +24,10 @@ COVARIANCES = ("graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_
 _TILE = 1024
 # Beyond this many features the dual's Hessian (d^2/2 squared) costs more than coordinate descent does.
 _NEWTON_FEATURES = 32
-# A gap this small changes a covariance by less than one part in 10^4; above it a fit has failed.
+# A graphical lasso has failed above this duality gap, unless alpha is so small against the variances that every point of
+# the dual's box is within this error of the solution, on the scale of correlations.
 _ACCEPTED_GAP = 1e-6
+_ACCEPTED_ERROR = 1e-4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,7 +171,9 @@ def _regularise(
             return _sparse_lasso(cov, alpha)
         case "graphical_lasso":
             fitted, gaps = graphical_lasso(cov, alpha)
-            bad = np.flatnonzero(~(np.abs(gaps) <= _ACCEPTED_GAP)).tolist()
+            variance = np.diagonal(cov, axis1=1, axis2=2)
+            narrow = 2 * alpha <= _ACCEPTED_ERROR * np.where(variance > 0, variance, np.inf).min(axis=1)
+            bad = np.flatnonzero(~((np.abs(gaps) <= _ACCEPTED_GAP) | narrow)).tolist()
             return fitted, {
                 k: f"the graphical lasso stopped at a duality gap of {gaps[k]:.1e}, not {GAP:.0e}" for k in bad
             }

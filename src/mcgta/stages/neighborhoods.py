@@ -21,7 +21,9 @@ from mcgta.archive import Archived
 from mcgta.positions import Positions
 from mcgta.types import Array, Index, Mask
 
-_TIE = 1e-9
+TIE = 1e-9
+"""Distances that differ by less than this share are tied."""
+
 _TILE = 8192
 
 
@@ -128,15 +130,13 @@ def _weigh(distances: Array, weights: str) -> Array:
 
 def _from_matrix(positions: Positions, rows: Index, ordered: Index, n: int) -> Index:
     """Search the table of distances, row by row."""
-    out = np.empty((rows.size, n), dtype=np.intp)
+    out = np.full((rows.size, n), -1, dtype=np.intp)
     for start in range(0, rows.size, _TILE):
         part = rows[start : start + _TILE]
         table = positions.between(part, ordered)
-        short = np.isfinite(table).sum(axis=1) < n
-        out[start : start + part.size] = _pick(
-            part, np.broadcast_to(ordered, table.shape), table, n, positions.rounding
-        )[0]
-        out[start : start + part.size][short] = -1
+        enough = np.flatnonzero(np.isfinite(table).sum(axis=1) >= n)
+        near = np.broadcast_to(ordered, (enough.size, ordered.size))
+        out[start + enough] = _pick(part[enough], near, table[enough], n, positions.rounding)[0]
     return out
 
 
@@ -189,7 +189,7 @@ def _pick(
     own = near[:, 1:] == rows[:, None]
     distances = np.column_stack([np.zeros(rows.size), np.where(own, np.inf, distances)])
     last = np.partition(distances, n - 1, axis=1)[:, n - 1]
-    slack = _TIE * last + rounding
+    slack = TIE * last + rounding
     tier = np.where(distances < (last - slack)[:, None], 1, np.where(distances <= (last + slack)[:, None], 2, 3))
     tier[:, 0] = 0
     best = np.lexsort((order, tier), axis=-1)[:, :n]

@@ -58,8 +58,8 @@ class MixturePrior(Archived):
         """
         weight = self.responsibilities(X)
         mean = weight @ self.means
-        second = self.covariances + self.means[:, :, None] * self.means[:, None, :]
-        cov = np.einsum("nk,kde->nde", weight, second) - mean[:, :, None] * mean[:, None, :]
+        apart = self.means[None, :, :] - mean[:, None, :]
+        cov = np.einsum("nk,kde->nde", weight, self.covariances) + np.einsum("nk,nkd,nke->nde", weight, apart, apart)
         return mean, cov
 
 

@@ -36,6 +36,7 @@ _SHAPE = {"stable": "alpha", "matern": "nu"}
 _TILE = 1024
 _PRACTICAL = 0.95
 _STARTS = (0.02, 0.1, 0.3, 0.8)
+_EXPLAINED = 0.01
 _UNBOUNDED = "it has not levelled off within the maximum lag"
 
 
@@ -124,11 +125,12 @@ class Semivariogram(Archived):
 
     @cached_property
     def _curve(self) -> tuple[Array, Array]:
+        """Distances and heights of the non-decreasing empirical curve, from distance zero."""
         from sklearn.isotonic import isotonic_regression
 
         seen = self.counts > 0
         rising = isotonic_regression(self.values[seen], sample_weight=self.counts[seen].astype(float))
-        return np.r_[0.0, self.lags[seen]], np.r_[self.nugget_, rising]
+        return np.r_[0.0, self.lags[seen]], np.r_[rising[0], rising]
 
     def plot(self, ax: Axes | None = None, *, margin: float | None = None) -> Axes:
         """Draw the empirical points, the fitted curve, range, sill and nugget; needs matplotlib.
@@ -277,40 +279,38 @@ def _fit(empirical: Semivariogram, model: str, limit: float) -> tuple[Semivariog
     spread = float(np.average((y - level) ** 2, weights=weight))
     if spread <= (1e-9 * level) ** 2:
         return None, "the curve is flat within the maximum lag"
+    # In units of the limit and the level, so that neither metres nor microvolts upset the optimiser's tolerances.
     best: tuple[float, Any] | None = None
     for start in _STARTS:
         trial = getattr(gstools, MODELS[model])(dim=1)
-        trial.set_arg_bounds(
-            check_args=False, len_scale=[1e-6 * limit, 1e6 * limit], var=[0, np.inf], nugget=[0, np.inf]
-        )
-        guess = {"default": "current", "var": level, "len_scale": start * limit, "nugget": 1e-3 * level}
+        trial.set_arg_bounds(check_args=False, len_scale=[1e-6, 1e6], var=[0, np.inf], nugget=[0, np.inf])
+        guess = {"default": "current", "var": 1.0, "len_scale": start, "nugget": 1e-3}
+        weights = np.sqrt(weight / weight.max())
         try:
-            trial.fit_variogram(
-                x, y, weights=np.sqrt(weight / weight.max()), init_guess=guess, loss="linear", max_eval=2000
-            )
+            trial.fit_variogram(x / limit, y / level, weights=weights, init_guess=guess, loss="linear", max_eval=2000)
         except (RuntimeError, ValueError):
             continue
-        error = float(np.average((y - trial.variogram(x)) ** 2, weights=weight))
+        error = float(np.average((y / level - trial.variogram(x / limit)) ** 2, weights=weight))
         if best is None or error < best[0] * (1 - 1e-9):
             best = (error, trial)
     if best is None:
         return None, "the least-squares fit did not converge within the maximum lag"
     error, found = best
-    range_ = float(found.len_scale) if model == "spherical" else float(found.percentile_scale(_PRACTICAL))
+    reach = float(found.len_scale) if model == "spherical" else float(found.percentile_scale(_PRACTICAL))
     fitted = replace(
         empirical,
         model=model,
-        range_=range_,
-        sill_=float(found.sill),
-        nugget_=float(found.nugget),
-        length=float(found.len_scale),
+        range_=reach * limit,
+        sill_=float(found.sill) * level,
+        nugget_=float(found.nugget) * level,
+        length=float(found.len_scale) * limit,
         shape=float(getattr(found, _SHAPE[model])) if model in _SHAPE else np.nan,
         fit_lag=limit,
-        r2=1 - error / spread,
+        r2=1 - error * level**2 / spread,
     )
-    if found.var <= 1e-6 * level:
+    if found.var <= 1e-6 or fitted.r2 < _EXPLAINED:
         return fitted, "the curve does not rise with distance within the maximum lag"
-    if not range_ <= limit:
+    if not reach <= 1:
         return fitted, _UNBOUNDED
     return fitted, ""
 
@@ -318,36 +318,34 @@ def _fit(empirical: Semivariogram, model: str, limit: float) -> tuple[Semivariog
 def _empirical_only(curve: Semivariogram) -> Semivariogram:
     """Range, sill and nugget read off the empirical curve.
 
-    The sill is the mean of the pairs in the farther half of the lags, the range where the curve first reaches 95 % of
-    the rise to it, the nugget the first bin's value.
+    The sill is the mean of the pairs in the farther half of the lags, the range where the non-decreasing curve first
+    reaches 95 % of the rise to it, the nugget where that curve begins.
     """
     seen = curve.counts > 0
-    x, y, weight = curve.lags[seen], curve.values[seen], curve.counts[seen]
-    far = x >= 0.5 * curve.max_lag
+    lags, values, weight = curve.lags[seen], curve.values[seen], curve.counts[seen]
+    far = lags >= 0.5 * curve.max_lag
     far[-1] = True
+    x, y = curve._curve
     nugget = float(y[0])
-    sill = max(float(np.average(y[far], weights=weight[far])), nugget)
-    plain = replace(
+    sill = max(float(np.average(values[far], weights=weight[far])), nugget)
+    goal = nugget + _PRACTICAL * (sill - nugget)
+    above = np.flatnonzero(y >= goal)
+    range_ = float(x[-1])
+    if above.size:
+        k = max(int(above[0]), 1)
+        part = (goal - y[k - 1]) / (y[k] - y[k - 1]) if y[k] > y[k - 1] else 1.0
+        range_ = float(x[k - 1] + part * (x[k] - x[k - 1]))
+    return replace(
         curve,
         model="empirical",
+        range_=range_,
         sill_=sill,
         nugget_=nugget,
         length=np.nan,
         shape=np.nan,
-        r2=np.nan,
-        range_=float(x[-1]),
         fit_lag=curve.max_lag,
+        r2=np.nan,
     )
-    reach, height = plain._curve
-    goal = nugget + _PRACTICAL * (sill - nugget)
-    above = np.flatnonzero(height >= goal)
-    if above.size == 0:
-        return plain
-    k = above[0]
-    if k == 0 or height[k] == height[k - 1]:
-        return replace(plain, range_=float(reach[k]))
-    part = (goal - height[k - 1]) / (height[k] - height[k - 1])
-    return replace(plain, range_=float(reach[k - 1] + part * (reach[k] - reach[k - 1])))
 
 
 def _edges(
