@@ -1,0 +1,391 @@
+"""Bad features, parameters and neighbourhoods: each refused before any work, with a message that says what is right."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.cluster import DBSCAN, AgglomerativeClustering
+from sklearn.exceptions import NotFittedError
+
+from mcgta import MCGTA, LocalModels
+from mcgta.parameters import RULES
+
+
+def refused(match, X, model=None, **given):
+    """Fitting raises a ValueError with this message."""
+    with pytest.raises(ValueError, match=match):
+        (model or MCGTA(6)).fit(X, **given)
+
+
+# ---------------------------------------------------------------------- features
+
+
+@pytest.mark.parametrize(("value", "said"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_missing_and_infinite_features_are_refused(series, value, said):
+    X = series.X.copy()
+    X[3, 1] = value
+    refused(f"Input X contains {said}", X)
+
+
+def test_text_features_are_refused(series):
+    X = series.X.astype(object)
+    X[3, 1] = "warm"
+    refused("could not convert string to float: 'warm'", X)
+
+
+def test_complex_features_are_refused(series):
+    refused("Complex data not supported", series.X + 1j)
+
+
+def test_features_of_one_axis_are_refused(series):
+    refused("Expected 2D array, got 1D array instead", series.X[:, 0])
+
+
+def test_features_of_three_axes_are_refused(series):
+    refused("Found array with dim 3", series.X[None])
+
+
+def test_a_single_observation_is_refused(series):
+    refused(r"1 sample\(s\).* a minimum of 2 is required by MCGTA", series.X[:1])
+
+
+def test_no_observations_and_no_features_are_refused(series):
+    refused(r"0 sample\(s\)", series.X[:0])
+    refused(r"0 feature\(s\)", series.X[:, :0])
+
+
+def test_fewer_observations_than_neighbours_are_refused(series):
+    refused(
+        r"n_neighbors=30 but there are only 20 observations .*n_neighbors must not be larger", series.X[:20], MCGTA(30)
+    )
+
+
+def test_fewer_observations_than_neighbours_in_every_group_are_refused(series):
+    refused(
+        r"n_neighbors=30 but there are only 15 observations in the largest of 2 groups \(n_samples = 25\)",
+        series.X[:25],
+        MCGTA(30),
+        groups=["a"] * 15 + ["b"] * 10,
+    )
+
+
+@pytest.mark.parametrize("dissimilarity", ["kl", "js", "tv"])
+@pytest.mark.parametrize("params", [{"covariance": "empirical"}, {"alpha": 0.0}])
+def test_as_many_features_as_neighbours_are_refused_where_covariances_must_have_full_rank(dissimilarity, params):
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    refused(
+        rf"n_neighbors=6 with 6 features gives singular covariances, which dissimilarity='{dissimilarity}' .*n_neighbors > 6",
+        X,
+        MCGTA(6, dissimilarity=dissimilarity, **params),
+    )
+
+
+def test_as_many_features_as_neighbours_are_refused_by_the_minimum_covariance_determinant():
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    refused(
+        r"n_neighbors=6 with 5 features: covariance='min_cov_det' needs n_neighbors > 6",
+        X,
+        MCGTA(6, covariance="min_cov_det"),
+    )
+
+
+def test_lags_count_as_features(series):
+    refused(
+        r"n_neighbors=6 with 6 features: covariance='min_cov_det' needs n_neighbors > 7",
+        series.X,
+        MCGTA(6, covariance="min_cov_det", lags=2),
+    )
+
+
+@pytest.mark.parametrize("covariance", ["graphical_lasso", "shrunk", "ledoit_wolf", "oas", "empirical"])
+def test_more_features_than_neighbours_are_no_trouble_for_the_wasserstein_distance(covariance):
+    rng = np.random.default_rng(0)
+    X = rng.normal(0, 0.3, (60, 8)) + np.repeat([0, 5, 0, 5], 15)[:, None]
+    model = MCGTA(6, covariance=covariance, semivariogram="empirical", eps=4.0).fit(X)
+    assert model.failed_ == {}
+    assert np.isfinite(model.local_models_.covariances).all()
+    assert model.n_clusters_ >= 1
+
+
+def test_a_constant_column_is_reported_and_left_out_of_account(series):
+    X = np.column_stack([series.X, np.full(120, 3.0)])
+    with pytest.warns(UserWarning, match="X: column 2 is constant: it has no effect on the clusters"):
+        model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(X, positions=series.positions)
+    np.testing.assert_array_equal(model.labels_, series.truth)
+
+
+@pytest.mark.parametrize("dissimilarity", ["kl", "js", "tv"])
+def test_a_constant_column_is_refused_where_covariances_must_have_full_rank(series, dissimilarity):
+    X = np.column_stack([np.full(120, 3.0), series.X])
+    refused(
+        f"X: column 0 is constant, and dissimilarity='{dissimilarity}' needs covariances of full rank; drop it",
+        X,
+        MCGTA(6, dissimilarity=dissimilarity),
+    )
+
+
+def test_a_constant_column_of_a_frame_is_called_by_its_name(series):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"speed": series.X[:, 0], "gear": 1.0})
+    with pytest.warns(UserWarning, match="column 'gear' is constant"):
+        MCGTA(6, eps=4.0, semivariogram="empirical").fit(frame)
+
+
+def test_features_that_never_vary_are_one_cluster():
+    with pytest.warns(UserWarning, match="X: column 0, 1 is constant"):
+        model = MCGTA(6, semivariogram="empirical").fit(np.ones((40, 2)))
+    assert (model.n_clusters_, model.noise_share_, model.objective_.total) == (1, 0.0, 0.0)
+    np.testing.assert_array_equal(model.labels_, 0)
+
+
+# ---------------------------------------------------------------------- parameters, one by one
+
+WRONG = {
+    "n_neighbors": [1, 0, -3, 2.5, True, None, "atuo", [5]],
+    "weights": ["gausian", None, 1, True],
+    "lags": [-1, 0.5, None, "1", True],
+    "covariance": ["graphical-laso", None, 3, ("oas",)],
+    "alpha": [-0.1, np.nan, np.inf, None, "0.1", True, 1j],
+    "shrinkage": [-0.1, 1.1, np.nan, None, "auto"],
+    "prior": ["gm", 3, True],
+    "prior_components": [0, -1, 2.5, "auto", True],
+    "prior_strength": [0, 0.0, -1, np.inf, np.nan, "auto", True],
+    "dissimilarity": ["wasserstein", None, 2],
+    "metric": ["haversin", None, 3, dict],
+    "metric_params": [3, "time_scale", [("time_scale", 1)]],
+    "semivariogram": ["sperical", None, 3, Ellipsis],
+    "bins": [3, 0, -1, 10.5, None, "auto", [1], [2, 1], [-1, 0, 1], [0, np.nan], [[0, 1], [1, 2]], True],
+    "max_lag": [0, -1.0, np.inf, np.nan, "auto", True],
+    "beta": [-1, -1e-9, np.nan, np.inf, None, "1", True],
+    "margin": [np.nan, np.inf, None, "0", True],
+    "hinge": [None, 1, 0, "yes"],
+    "within_range": [None, 1, 0, "yes"],
+    "clusterer": ["dbscn", None, 3, DBSCAN, object()],
+    "eps": [-1.0, np.nan, np.inf, None, "knee", True],
+    "min_samples": [0, -1, 2.5, None, "aut", True],
+    "min_cluster_size": [0, -1, 2.5, "auto", True],
+    "local_models": [3, "models", np.zeros((3, 2)), LocalModels],
+    "n_jobs": [0, 1.5, "all", True],
+    "random_state": [-1, 2**32, 0.5, "seed", True],
+    "progress": [None, 1, "bar"],
+}
+
+
+def test_every_parameter_has_wrong_values_to_try():
+    assert set(WRONG) == set(RULES) == set(MCGTA().get_params())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in WRONG.items() for value in values], ids=lambda x: repr(x)[:30]
+)
+def test_a_wrong_value_is_named_with_what_is_allowed(series, name, value):
+    with pytest.raises(ValueError, match="is not allowed") as caught:
+        MCGTA(**{name: value}).fit(series.X)
+    said = str(caught.value)
+    assert said.startswith(f"{name}={value!r} is not allowed: {name} must be ")
+    allowed = said.split(" must be ")[1]
+    rule = RULES[name]
+    assert all(repr(word) in allowed for word in rule.words)
+    assert ("None" in allowed) == rule.none
+    assert ("True or False" in allowed) == rule.flag
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "meant"),
+    [
+        ("covariance", "Graphical Lasso", "graphical_lasso"),
+        ("covariance", "ledoit", "ledoit_wolf"),
+        ("dissimilarity", "wasserstein", "wasserstein2"),
+        ("metric", "haversin", "haversine"),
+        ("metric", "space-time", "spacetime"),
+        ("semivariogram", "sperical", "spherical"),
+        ("clusterer", "HDBSCAN", "hdbscan"),
+        ("weights", "epanechikov", "epanechnikov"),
+        ("eps", "atuo", "auto"),
+        ("prior", "GMM", "gmm"),
+    ],
+)
+def test_an_unknown_option_suggests_the_nearest(series, name, value, meant):
+    refused(rf"{name}='{value}' is not allowed: .*; did you mean '{meant}'\?$", series.X, MCGTA(**{name: value}))
+
+
+def test_an_option_like_no_other_gets_no_suggestion(series):
+    with pytest.raises(ValueError, match="covariance='xyzzy' is not allowed") as caught:
+        MCGTA(covariance="xyzzy").fit(series.X)
+    assert "did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [np.int64(6), 6, "auto"])
+def test_numbers_of_numpy_are_as_good_as_pythons(series, value):
+    model = MCGTA(value, beta=np.float32(0.5), eps=np.float64(4), semivariogram="empirical").fit(series.X)
+    assert model.n_neighbors_ == (30 if value == "auto" else 6)
+
+
+# ---------------------------------------------------------------------- parameters that do not go together
+
+
+@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
+def test_a_loss_that_can_be_negative_is_refused_for_clusterers_that_need_distances(series, clusterer):
+    refused(
+        rf"hinge=False makes the loss of close pairs negative, and clusterer='{clusterer}' needs distances >= 0; use",
+        series.X,
+        MCGTA(6, hinge=False, clusterer=clusterer),
+    )
+
+
+@pytest.mark.parametrize(("name", "value"), [("eps", 1.0), ("min_samples", 5), ("min_cluster_size", 5)])
+def test_options_of_the_named_clusterers_are_refused_beside_a_clusterer_object(series, name, value):
+    model = MCGTA(6, clusterer=DBSCAN(metric="precomputed"), **{name: value})
+    refused(rf"{name}={value!r} has no effect on a clusterer object; set it on the object itself", series.X, model)
+
+
+def test_a_clusterer_object_must_take_a_precomputed_matrix(series):
+    refused(
+        r"clusterer=DBSCAN\(\) must be made with metric='precomputed'",
+        series.X,
+        MCGTA(6, clusterer=DBSCAN()),
+    )
+    refused(
+        r"clusterer=AgglomerativeClustering\(\) must be made with metric='precomputed'",
+        series.X,
+        MCGTA(6, clusterer=AgglomerativeClustering()),
+    )
+
+
+class Careless:
+    """A clusterer that returns whatever it was made with."""
+
+    def __init__(self, result):
+        self.result = result
+
+    def fit_predict(self, matrix):
+        return self.result
+
+    def __repr__(self):
+        return "Careless()"
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (None, "object of shape ()"),
+        (np.zeros(5, dtype=int), "int64 of shape (5,)"),
+        (np.zeros((120, 1), dtype=int), "int64 of shape (120, 1)"),
+        (np.zeros(120), "float64 of shape (120,)"),
+        (["a"] * 120, "<U1 of shape (120,)"),
+        (np.zeros(120, dtype=bool), "bool of shape (120,)"),
+    ],
+    ids=["nothing", "too few", "a column", "floats", "text", "flags"],
+)
+def test_a_clusterer_that_returns_no_labels_is_refused(series, result, said):
+    model = MCGTA(6, clusterer=Careless(result), semivariogram="empirical")
+    refused(re.escape(f"clusterer=Careless(): fit_predict returned {said}, not 120 integers"), series.X, model)
+
+
+def test_labels_of_a_clusterer_object_are_renumbered(series):
+    result = np.where(series.truth == 0, 40, -7)
+    labels = MCGTA(6, clusterer=Careless(result), semivariogram="empirical").fit(series.X).labels_
+    np.testing.assert_array_equal(labels, np.where(series.truth == 0, 0, -1))
+
+
+def test_an_object_without_fit_predict_is_refused(series):
+    refused(
+        r"clusterer=namespace\(\) is not allowed: .* or an object with fit_predict that takes a precomputed matrix",
+        series.X,
+        MCGTA(6, clusterer=SimpleNamespace()),
+    )
+
+
+def test_weights_are_refused_for_the_minimum_covariance_determinant(series):
+    refused(
+        "weights='gaussian': covariance='min_cov_det' knows uniform weights only",
+        series.X,
+        MCGTA(6, covariance="min_cov_det", weights="gaussian"),
+    )
+
+
+def test_metric_params_without_spacetime_are_refused(series):
+    refused(
+        r"metric_params=\{'time_scale': 1\} has no effect with metric='auto'",
+        series.X,
+        MCGTA(6, metric_params={"time_scale": 1}),
+    )
+
+
+@pytest.mark.parametrize(("rows", "width"), [(119, 2), (120, 3)])
+def test_local_models_of_other_observations_are_refused(series, rows, width):
+    models = LocalModels(np.zeros((rows, width)), np.zeros((rows, width, width)))
+    refused(
+        rf"local_models holds \(observations, features\) \({rows}, {width}\), but X with lags=0 has \(120, 2\)",
+        series.X,
+        MCGTA(6, local_models=models),
+    )
+
+
+def test_a_maximum_lag_below_every_distance_is_refused(series):
+    refused(r"no pair of observations lies within max_lag=0.5 step", series.X, MCGTA(6, max_lag=0.5))
+
+
+@pytest.mark.parametrize("name", ["n_neighbors", "covariance", "metric", "semivariogram", "local_models", "nonsense"])
+def test_refit_refuses_parameters_that_need_a_new_fit(series, name):
+    model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X)
+    with pytest.raises(ValueError, match=rf"refit cannot change {name}: only beta, margin, .*; use fit"):
+        model.refit(**{name: 3})
+
+
+def test_refit_checks_the_values_it_is_given(series):
+    model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X)
+    with pytest.raises(ValueError, match="beta=-1 is not allowed: beta must be a number >= 0"):
+        model.refit(beta=-1)
+    with pytest.raises(ValueError, match="hinge=False makes the loss"):
+        model.refit(hinge=False)
+
+
+@pytest.mark.parametrize("call", ["predict", "score_samples", "refit", "goodness_of_fit", "pair_test", "save"])
+def test_nothing_can_be_asked_of_an_estimator_before_its_fit(call, tmp_path):
+    arguments = {"predict": ([[0.0]],), "score_samples": ([[0.0]],), "pair_test": (0, 1), "save": (tmp_path / "m",)}
+    with pytest.raises(NotFittedError, match="This MCGTA instance is not fitted yet"):
+        getattr(MCGTA(), call)(*arguments.get(call, ()))
+
+
+# ---------------------------------------------------------------------- results that are odd but right
+
+
+def test_one_cluster_is_a_result():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = MCGTA(6, eps=100.0, semivariogram="empirical").fit(X)
+    np.testing.assert_array_equal(model.labels_, 0)
+    assert (model.n_clusters_, model.noise_share_, model.objective_.pairs) == (1, 0.0, 60 * 59 // 2)
+    assert model.objective_.total > 0
+    np.testing.assert_array_equal(model.core_sample_indices_, np.arange(60))
+    np.testing.assert_array_equal(model.predict(X[:20] + 0.1), 0)
+    assert 0 < model.goodness_of_fit().share < 1
+
+
+def test_all_noise_is_a_result():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = MCGTA(6, min_samples=61, semivariogram="empirical").fit(X)
+    np.testing.assert_array_equal(model.labels_, -1)
+    assert (model.n_clusters_, model.noise_share_, model.objective_.pairs, model.objective_.total) == (0, 1.0, 0, 0.0)
+    assert model.core_sample_indices_.size == 0
+    np.testing.assert_array_equal(model.strengths_, 0.0)
+    np.testing.assert_array_equal(model.predict(X[:20] + 0.1), -1)
+    np.testing.assert_array_equal(model.score_samples(X[:20] + 0.1), 0.0)
+    assert np.isnan(model.goodness_of_fit().share)
+    assert model.goodness_of_fit().pairs.sum() == 0
+
+
+def test_three_observations_are_enough():
+    model = MCGTA(2, semivariogram="empirical").fit([[0.0], [1.0], [5.0]])
+    assert model.labels_.shape == (3,)
+    assert np.isfinite(model.objective_.total)
+
+
+@pytest.mark.parametrize("i", [-1, 120])
+def test_a_pair_test_of_a_row_that_is_not_there_is_refused(series, i):
+    model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X)
+    with pytest.raises(ValueError, match=f"i={i} is not a row: there are 120 observations"):
+        model.pair_test(i, 0)

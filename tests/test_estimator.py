@@ -1,0 +1,350 @@
+"""The estimator as a whole: every option from end to end, its attributes, and work that is not repeated."""
+
+from __future__ import annotations
+
+import math
+import numbers
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mcgta import MCGTA, LocalModels, MixturePrior, Objective, Positions, Semivariogram, estimator
+from mcgta.parameters import RULES
+from mcgta.stages.clustering import CLUSTERERS
+from mcgta.stages.dissimilarity import DISSIMILARITIES
+from mcgta.stages.local_models import COVARIANCES
+from mcgta.stages.neighborhoods import KERNELS
+from mcgta.stages.semivariogram import MODELS
+
+EPS = {"wasserstein2": 4.0, "euclidean": 4.0, "cosine": 0.2, "kl": 20.0, "js": 0.6, "tv": 0.9}
+
+
+def fit(example, **params):
+    return MCGTA(**{"n_neighbors": 6, "eps": 4.0, "semivariogram": "empirical", **params}).fit(
+        example.X, positions=example.positions
+    )
+
+
+@pytest.fixture(params=["series", "plane"])
+def example(request):
+    """Each of the two small sets; its first observation in canonical order is in state 0, so labels equal the truth."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.mark.parametrize("covariance", [kind for kind in COVARIANCES if kind != "min_cov_det"])
+def test_every_covariance_finds_the_two_clusters(example, covariance):
+    np.testing.assert_array_equal(fit(example, covariance=covariance).labels_, example.truth)
+
+
+def test_the_minimum_covariance_determinant_finds_the_two_clusters(series):
+    model = MCGTA(n_neighbors=6, eps=4.0, covariance="min_cov_det", semivariogram="empirical")
+    model.fit(series.X[:40], positions=series.positions[:40])
+    np.testing.assert_array_equal(model.labels_, series.truth[:40])
+
+
+@pytest.mark.parametrize("dissimilarity", DISSIMILARITIES)
+def test_every_dissimilarity_finds_the_two_clusters(example, dissimilarity):
+    model = fit(example, dissimilarity=dissimilarity, eps=EPS[dissimilarity])
+    np.testing.assert_array_equal(model.labels_, example.truth)
+    assert (model.local_models_ is None) == (dissimilarity in ("euclidean", "cosine"))
+    sampled = dissimilarity in ("js", "tv")
+    assert 0 < model.dissimilarity_error_ < 0.05 if sampled else model.dissimilarity_error_ == 0
+
+
+@pytest.mark.parametrize("name", [*MODELS, "empirical"])
+def test_every_semivariogram_finds_the_two_clusters(example, name):
+    model = fit(example, semivariogram=name)
+    np.testing.assert_array_equal(model.labels_, example.truth)
+    assert model.semivariogram_.model == name
+
+
+@pytest.mark.parametrize("clusterer", CLUSTERERS)
+def test_every_clusterer_finds_the_two_clusters(example, clusterer):
+    model = fit(example, clusterer=clusterer, min_cluster_size=30)
+    np.testing.assert_array_equal(model.labels_, example.truth)
+
+
+def test_a_clusterer_object_finds_the_two_clusters_and_is_left_as_it_was(example):
+    clusterer = AgglomerativeClustering(2, metric="precomputed", linkage="average")
+    model = fit(example, clusterer=clusterer, eps="auto", hinge=False)
+    np.testing.assert_array_equal(model.labels_, example.truth)
+    assert not hasattr(clusterer, "labels_")
+
+
+@pytest.mark.parametrize("weights", ["uniform", *KERNELS])
+def test_every_weighting_finds_the_two_clusters(example, weights):
+    np.testing.assert_array_equal(fit(example, weights=weights).labels_, example.truth)
+
+
+@pytest.mark.parametrize("lags", [1, 2])
+def test_stacked_lags_find_the_two_clusters(example, lags):
+    model = fit(example, lags=lags, eps=10.0)
+    np.testing.assert_array_equal(model.labels_, example.truth)
+    assert model.local_models_.means.shape == (len(example.truth), 2 * (lags + 1))
+
+
+@pytest.mark.parametrize("strength", [None, 3.0])
+def test_a_mixture_prior_finds_the_two_clusters(example, strength):
+    model = fit(example, prior="gmm", prior_components=2, prior_strength=strength)
+    np.testing.assert_array_equal(model.labels_, example.truth)
+    assert isinstance(model.prior_, MixturePrior)
+    assert model.prior_.shares.shape == (2,)
+
+
+def _measure(a, b):
+    return float(np.hypot(*(a - b)))
+
+
+@pytest.mark.parametrize(
+    ("metric", "metric_params", "make"),
+    [
+        ("auto", None, lambda p: p),
+        ("euclidean", None, lambda p: p),
+        ("time", None, lambda p: p[:, 0]),
+        ("haversine", None, lambda p: np.column_stack([174 + p[:, 0], 10 + p[:, 1]])),
+        ("spacetime", {"time_scale": 2.0}, lambda p: np.column_stack([p[:, 0], p[:, 1], p[:, 1] / 2])),
+        (
+            "spacetime",
+            {"time_scale": 2.0, "space": "haversine"},
+            lambda p: np.column_stack([p[:, 0], p[:, 1], p[:, 1]]),
+        ),
+        ("precomputed", None, lambda p: np.linalg.norm(p[:, None] - p[None], axis=2)),
+        (_measure, None, lambda p: p),
+    ],
+    ids=["auto", "euclidean", "time", "haversine", "spacetime", "spacetime-sphere", "precomputed", "callable"],
+)
+def test_every_metric_finds_the_two_clusters(plane, metric, metric_params, make):
+    X, positions, truth = plane.X[:32], plane.positions[:32], plane.truth[:32]  # a row of four islands
+    model = MCGTA(6, eps=4.0, semivariogram="empirical", metric=metric, metric_params=metric_params)
+    labels = model.fit_predict(X, positions=make(positions))
+    assert model.n_clusters_ == 2
+    np.testing.assert_array_equal(labels, truth if labels[0] == truth[0] else 1 - truth)
+
+
+def test_the_fitted_attributes_have_their_shapes_and_types(series):
+    model = fit(series, semivariogram="exponential")
+    count = len(series.truth)
+    assert model.labels_.shape == (count,)
+    assert model.labels_.dtype == np.int64
+    assert model.strengths_.shape == (count,)
+    assert np.all((model.strengths_ >= 0) & (model.strengths_ <= 1))
+    assert isinstance(model.local_models_, LocalModels)
+    assert model.local_models_.covariances.shape == (count, 2, 2)
+    assert isinstance(model.semivariogram_, Semivariogram)
+    assert np.all(np.isin(model.core_sample_indices_, np.arange(count)))
+    assert np.all(np.diff(model.core_sample_indices_) > 0)
+    assert isinstance(model.objective_, Objective)
+    assert model.objective_.total == pytest.approx(model.objective_.dissimilarity + model.objective_.penalty)
+    assert model.objective_.pairs == 2 * (60 * 59 // 2)
+    assert model.noise_share_ == 0.0
+    assert model.failed_ == {}
+    assert (model.n_clusters_, model.n_neighbors_, model.min_samples_, model.eps_) == (2, 6, 6, 4.0)
+    assert isinstance(model.positions_, Positions)
+    np.testing.assert_array_equal(model.positions_.coordinates[:, 0], series.positions)
+    assert model.prior_ is None
+    assert model.n_features_in_ == 2
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_the_objective_is_the_sum_of_the_pair_tests_within_clusters(series):
+    model = fit(series, beta=2.0, margin=0.1)
+    tests = [
+        model.pair_test(i, j)
+        for label in (0, 1)
+        for rows in [np.flatnonzero(model.labels_ == label).tolist()]
+        for k, i in enumerate(rows)
+        for j in rows[:k]
+    ]
+    assert model.objective_.total == pytest.approx(sum(test.loss for test in tests))
+    assert model.objective_.penalty == pytest.approx(sum(test.penalty for test in tests))
+    assert model.objective_.penalty > 0
+    share = sum(test.passes for test in tests) / len(tests)
+    assert model.goodness_of_fit().share == pytest.approx(share)
+
+
+def test_rows_of_too_small_a_group_are_in_failed_with_a_reason_and_labelled_noise(series):
+    groups = np.array(["long"] * 116 + ["short"] * 4)
+    with pytest.warns(UserWarning, match=r"4 of 120 observations have no model and are labelled noise; row 116: fewer"):
+        model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X, positions=series.positions, groups=groups)
+    assert sorted(model.failed_) == [116, 117, 118, 119]
+    assert "n_neighbors=6" in model.failed_[117]
+    assert np.all(model.labels_[116:] == -1)
+    assert np.all(model.strengths_[116:] == 0)
+    assert model.noise_share_ == pytest.approx(4 / 120)
+    assert np.all(np.isnan(model.local_models_.means[116:]))
+    with pytest.raises(ValueError, match=r"j=117 has no model: fewer than n_neighbors=6"):
+        model.pair_test(0, 117)
+
+
+def test_a_row_of_zeros_has_no_angle_and_is_labelled_noise(series):
+    X = series.X.copy()
+    X[7] = 0
+    with pytest.warns(UserWarning, match=r"row 7: its features are all zero"):
+        model = MCGTA(6, dissimilarity="cosine", eps=0.2, semivariogram="empirical").fit(X, positions=series.positions)
+    assert list(model.failed_) == [7]
+    assert model.labels_[7] == -1
+    np.testing.assert_array_equal(np.delete(model.labels_, 7), np.delete(series.truth, 7))
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Count the calls of each stage that comes before the loss, and the pairs that are compared."""
+    calls = dict.fromkeys(["find_neighborhoods", "fit_local_models", "empirical_semivariogram", "compared"], 0)
+
+    def count(name, function):
+        def counting(*args, **kwargs):
+            calls[name] += 1
+            return function(*args, **kwargs)
+
+        return counting
+
+    for name in ("find_neighborhoods", "fit_local_models", "empirical_semivariogram"):
+        monkeypatch.setattr(estimator, name, count(name, getattr(estimator, name)))
+    compare = estimator.compare_models
+
+    def counting_pairs(*args, **kwargs):
+        made = compare(*args, **kwargs)
+        made.compare = count("compared", made.compare)
+        return made
+
+    monkeypatch.setattr(estimator, "compare_models", counting_pairs)
+    return calls
+
+
+CHANGES = {"beta": 3.0, "margin": 0.2, "within_range": False, "eps": 3.0, "min_samples": 4, "min_cluster_size": 5}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_refit_repeats_no_stage_before_the_loss_and_gives_what_fit_gives(series, counted, change):
+    first = fit(series)
+    before = dict(counted)
+    assert min(before.values()) >= 1
+    again = first.refit(**{change: CHANGES[change]})
+    assert counted == before
+    fresh = fit(series, **{change: CHANGES[change]})
+    assert counted["fit_local_models"] == before["fit_local_models"] + 1
+    np.testing.assert_array_equal(again.labels_, fresh.labels_)
+    np.testing.assert_array_equal(again.strengths_, fresh.strengths_)
+    assert again.objective_.total == fresh.objective_.total
+    assert again.get_params() == fresh.get_params()
+
+
+def test_refit_leaves_the_first_estimator_as_it_was(series):
+    first = fit(series)
+    labels, strengths = first.labels_.copy(), first.strengths_.copy()
+    other = first.refit(min_samples=1000)
+    assert np.all(other.labels_ == -1)
+    np.testing.assert_array_equal(first.labels_, labels)
+    np.testing.assert_array_equal(first.strengths_, strengths)
+    assert first.min_samples == "auto"
+
+
+def test_refit_can_change_the_clusterer_and_hinge(series):
+    clusterer = AgglomerativeClustering(2, metric="precomputed", linkage="average")
+    other = fit(series).refit(clusterer=clusterer, hinge=False, eps="auto")
+    np.testing.assert_array_equal(other.labels_, series.truth)
+    assert math.isnan(other.eps_)
+
+
+def test_models_and_semivariogram_passed_back_in_are_not_computed_again(series, counted):
+    first = fit(series, semivariogram="exponential")
+    before = dict(counted)
+    again = fit(series, local_models=first.local_models_, semivariogram=first.semivariogram_, beta=2.0)
+    for name in ("find_neighborhoods", "fit_local_models", "empirical_semivariogram"):
+        assert counted[name] == before[name] == 1, name
+    fresh = fit(series, semivariogram="exponential", beta=2.0)
+    np.testing.assert_array_equal(again.labels_, fresh.labels_)
+    assert again.objective_.total == fresh.objective_.total
+    assert again.semivariogram_ is first.semivariogram_
+
+
+def test_models_passed_back_in_follow_the_order_of_the_rows(series):
+    shuffled = np.random.default_rng(0).permutation(len(series.truth))
+    X, positions = series.X[shuffled], series.positions[shuffled]
+    first = MCGTA(6, eps=4.0, semivariogram="empirical").fit(X, positions=positions)
+    again = clone(first).set_params(local_models=first.local_models_).fit(X, positions=positions)
+    np.testing.assert_array_equal(again.labels_, first.labels_)
+    np.testing.assert_array_equal(again.local_models_.means, first.local_models_.means)
+
+
+def test_progress_writes_one_line_a_stage_to_standard_error(series, capsys):
+    fit(series, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    stages = ["neighbourhoods", "local models", "dissimilarity", "semivariogram", "loss", "clustering"]
+    assert len(lines) == len(stages)
+    for line, stage in zip(lines, stages, strict=True):
+        assert line.startswith(f"mcgta: {stage}")
+        assert line.endswith(" s")
+
+
+def test_progress_is_silent_by_default(series, capsys):
+    fit(series)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_progress_function_receives_each_stage_from_nothing_to_all(series):
+    told = []
+    fit(series, progress=lambda name, share: told.append((name, share)))
+    stages = list(dict.fromkeys(name for name, _ in told))
+    assert stages == ["neighbourhoods", "local models", "dissimilarity", "semivariogram", "loss", "clustering"]
+    for stage in stages:
+        shares = [share for name, share in told if name == stage]
+        assert shares[0] == 0
+        assert shares[-1] == 1
+        assert shares == sorted(shares)
+
+
+def test_a_pipeline_passes_positions_on_to_fit(series):
+    pipeline = make_pipeline(StandardScaler(), MCGTA(6, eps=0.5, semivariogram="empirical"))
+    labels = pipeline.fit_predict(series.X, mcgta__positions=series.positions)
+    np.testing.assert_array_equal(labels, series.truth)
+    model = pipeline[-1]
+    np.testing.assert_array_equal(model.positions_.coordinates[:, 0], series.positions)
+    np.testing.assert_array_equal(pipeline.predict(series.X, positions=series.positions), labels)
+
+
+def test_get_params_names_every_rule_and_clone_copies_them():
+    model = MCGTA(12, beta=0.5, clusterer="optics")
+    assert set(model.get_params()) == set(RULES)
+    copy = clone(model)
+    assert copy is not model
+    assert copy.get_params() == model.get_params()
+    assert copy.set_params(beta=2.0, eps=1.5) is copy
+    assert (copy.beta, copy.eps, model.beta) == (2.0, 1.5, 0.5)
+    with pytest.raises(ValueError, match="Invalid parameter 'bta'"):
+        copy.set_params(bta=1)
+
+
+def test_the_constructor_neither_checks_nor_changes_its_parameters():
+    edges = [0, 1, 2]
+    assert MCGTA(n_neighbors=-1, bins=edges).bins is edges
+
+
+def test_random_state_decides_what_is_random_and_nothing_else(series):
+    draws = [fit(series, dissimilarity="js", eps=0.6, random_state=seed) for seed in (0, 0, 1)]
+    totals = [model.objective_.total for model in draws]
+    assert totals[0] == totals[1] != totals[2]
+    exact = [fit(series, random_state=seed).objective_.total for seed in (0, np.random.RandomState(3), None)]
+    assert exact[0] == exact[1] == exact[2]
+
+
+def test_the_summary_attributes_are_plain_numbers(series):
+    model = fit(series)
+    for name in ("n_clusters_", "n_neighbors_", "min_samples_"):
+        assert type(getattr(model, name)) is int, name
+    for name in ("noise_share_", "eps_", "dissimilarity_error_"):
+        assert type(getattr(model, name)) is float, name
+    assert isinstance(model.semivariogram_.range_, numbers.Real)
+
+
+def test_the_goodness_of_fit_prints_its_shares(series):
+    fitness = fit(series).goodness_of_fit()
+    lines = str(fitness).splitlines()
+    assert lines[0] == f"{fitness.share:.1%} of {2 * (60 * 59 // 2)} pairs within clusters pass"
+    assert len(lines) == 1 + np.count_nonzero(fitness.pairs)
