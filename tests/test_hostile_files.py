@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
 import json
 import pickle
@@ -12,7 +13,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from mcgta import MCGTA, ArchiveError, Semivariogram, load, read_positions
+from mcgta import MCGTA, ArchiveError, Semivariogram, archive, load, read_positions
 
 
 @pytest.fixture(scope="module")
@@ -316,7 +317,7 @@ def test_an_estimator_with_a_part_of_the_wrong_kind_is_refused(attempt, opened, 
     for entry in entries:
         if entry[0] == name:
             entry[1] = value
-    with pytest.raises(ArchiveError, match="does not fit together"):
+    with pytest.raises(ArchiveError, match=r"does not fit together|named twice"):
         attempt(pack(tree, arrays))
 
 
@@ -363,3 +364,52 @@ def test_positions_whose_parts_disagree_are_refused(attempt, tmp_path):
     tree["content"]["state"]["metric"] = "manhattan"
     with pytest.raises(ArchiveError, match="metric='manhattan'"):
         attempt(pack(tree, arrays))
+
+
+def test_an_array_named_many_times_is_refused_before_it_multiplies(attempt, opened):
+    tree, arrays = opened
+    tree["content"]["state"]["params"]["$map"].append(["bins", [{"$array": 0}] * 300])
+    with pytest.raises(ArchiveError, match="named twice"):
+        attempt(pack(tree, arrays))
+
+
+@pytest.mark.parametrize("where", ["array header", "directory"])
+def test_flips_where_readers_are_most_delicate_end_in_an_archive_error_or_a_checked_object(attempt, genuine, where):
+    rng = np.random.default_rng(8)
+    start = genuine.index(b"\x93NUMPY") if where == "array header" else genuine.index(b"PK\x01\x02")
+    for _ in range(300):
+        data = bytearray(genuine)
+        data[start + int(rng.integers(128))] ^= 1 << int(rng.integers(8))
+        try:
+            assert isinstance(attempt(bytes(data)), MCGTA)
+        except ArchiveError:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("owner", "field", "value"),
+    [
+        ("semivariogram_", "range_", "abc"),
+        ("semivariogram_", "sill_", None),
+        ("semivariogram_", "counts", [1, 2]),
+        ("local_models_", "failures", {"$map": [["a", 1]]}),
+        ("positions_", "dated", 3),
+        ("_membership", "labels", "none"),
+    ],
+)
+def test_value_objects_hold_what_their_fields_say(attempt, opened, owner, field, value):
+    tree, arrays = opened
+    parts = dict(map(tuple, tree["content"]["state"]["fitted"]["$map"]))
+    parts[owner]["state"][field] = value
+    with pytest.raises(ArchiveError, match=f"{field} is not of type"):
+        attempt(pack(tree, arrays))
+
+
+def test_every_field_that_is_saved_has_a_known_type():
+    for kind in archive.Archived._registry.values():
+        if dataclasses.is_dataclass(kind):
+            for item in dataclasses.fields(kind):
+                assert not item.metadata.get("archive", True) or str(item.type) in archive._FIELD_KINDS, (
+                    kind,
+                    item.name,
+                )

@@ -168,10 +168,34 @@ def test_where_no_model_fits_the_empirical_curve_stands_in_and_says_why(model, s
 def test_a_curve_that_keeps_rising_far_away_is_fitted_near_by_when_asked():
     empirical = bins_of("spherical", 0.1, 2.0, 0.5)
     drifting = replace(empirical, values=empirical.values + 3.0 * np.maximum(empirical.lags - 1.0, 0) ** 1.5)
+    drifting = replace(drifting, counts=100 * drifting.counts)
     found = fit_semivariogram(drifting, "exponential", adapt=True)
     assert found.model == "exponential"
     assert found.fit_lag < found.max_lag
     assert found.range_ <= found.fit_lag
+
+
+def test_a_curve_is_not_fitted_near_by_on_a_handful_of_pairs():
+    empirical = bins_of("spherical", 0.1, 2.0, 0.5)
+    drifting = replace(empirical, values=empirical.values + 3.0 * np.maximum(empirical.lags - 1.0, 0) ** 1.5)
+    with pytest.warns(UserWarning, match="not levelled off"):
+        assert fit_semivariogram(drifting, "exponential", adapt=True).model == "empirical"
+
+
+@pytest.mark.parametrize("unit", [1 / 3, 0.1, 7.3, 1e5])
+@pytest.mark.parametrize("offset", [0.0, 123.4])
+def test_pairs_of_a_regular_grid_stay_in_their_bins_in_any_unit(unit, offset):
+    X = walk(41, 2, seed=1)
+    expected = empirical_semivariogram(compare_features(X), read_positions(np.arange(41.0), 41))
+    found = empirical_semivariogram(compare_features(X), read_positions(unit * (np.arange(41.0) + offset), 41))
+    np.testing.assert_array_equal(found.counts, expected.counts)
+    assert found.range_ == pytest.approx(unit * expected.range_, rel=1e-9)
+
+
+def test_two_observations_make_a_semivariogram_of_one_pair():
+    curve = empirical_semivariogram(compare_features(np.array([[0.0], [2.0]])), read_positions(None, 2))
+    assert curve.counts.sum() == 1
+    assert np.nanmax(curve.values) == 2.0
 
 
 def test_the_range_of_time_does_not_depend_on_the_offset_of_the_clock():

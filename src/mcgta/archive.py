@@ -16,10 +16,11 @@ import json
 import math
 import os
 import tempfile
+import tokenize
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 from numpy.lib import format as npy
@@ -65,6 +66,7 @@ class Archived:
 
     @classmethod
     def _from_archive_state(cls, state: dict[str, Any]) -> Self:
+        _check_fields(cls, state)
         return cls(**state)
 
 
@@ -98,29 +100,36 @@ def load(path: str | os.PathLike[str]) -> Any:
     ArchiveError
         where the file is not an archive, is damaged, or was written by a newer version
     """
-    size = os.path.getsize(path)
-    try:
-        with zipfile.ZipFile(path) as bundle:
-            _check_members(bundle, size)
-            tree = json.loads(bundle.read(_TREE))
-            if not isinstance(tree, dict) or tree.get("format") != FORMAT:
-                raise ArchiveError(f"{path}: this is not a file that mcgta wrote")
-            if not isinstance(tree.get("version"), int) or tree["version"] > VERSION:
-                raise ArchiveError(
-                    f"{path}: format version {tree.get('version')!r} is newer than this mcgta reads ({VERSION}); upgrade mcgta"
-                )
-            thing = _decode(tree.get("content"), bundle)
-            if not isinstance(thing, Archived):
-                raise ArchiveError(f"{path}: the file holds no object of mcgta's")
-            return thing
-    except ArchiveError:
-        raise
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, json.JSONDecodeError, EOFError, UnicodeDecodeError) as error:
-        raise ArchiveError(f"{path}: damaged, or not a file that mcgta wrote ({error})") from error
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError) as error:
-        raise ArchiveError(f"{path}: its content does not fit together ({type(error).__name__}: {error})") from error
-    except (NotImplementedError, RuntimeError, MemoryError) as error:
-        raise ArchiveError(f"{path}: cannot be read ({type(error).__name__}: {error})") from error
+    with open(path, "rb") as file:
+        try:
+            return _load(file, os.fstat(file.fileno()).st_size)
+        except ArchiveError as error:
+            raise ArchiveError(f"{path}: {error}") from None
+        except (zipfile.BadZipFile, json.JSONDecodeError, tokenize.TokenError, EOFError, OSError) as error:
+            raise ArchiveError(f"{path}: damaged, or not a file that mcgta wrote ({error})") from error
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise ArchiveError(
+                f"{path}: its content does not fit together ({type(error).__name__}: {error})"
+            ) from error
+        except (RuntimeError, MemoryError, SyntaxError) as error:
+            raise ArchiveError(f"{path}: cannot be read ({type(error).__name__}: {error})") from error
+
+
+def _load(file: IO[bytes], size: int) -> Any:
+    with zipfile.ZipFile(file) as bundle:
+        _check_members(bundle, size)
+        tree = json.loads(bundle.read(_TREE))
+        if not isinstance(tree, dict) or tree.get("format") != FORMAT:
+            raise ArchiveError("this is not a file that mcgta wrote")
+        version = tree.get("version")
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            raise ArchiveError(f"{version!r} is not a format version")
+        if version > VERSION:
+            raise ArchiveError(f"format version {version} is newer than this mcgta reads ({VERSION}); upgrade mcgta")
+        thing = _decode(tree.get("content"), _Arrays(bundle))
+        if not isinstance(thing, Archived):
+            raise ArchiveError("the file holds no object of mcgta's")
+        return thing
 
 
 def _check_members(bundle: zipfile.ZipFile, size: int) -> None:
@@ -160,43 +169,81 @@ def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
     raise ValueError(f"{value!r} of type {type(value).__name__} cannot be saved in a file")
 
 
-def _decode(node: Any, bundle: zipfile.ZipFile) -> Any:
+def _decode(node: Any, arrays: _Arrays) -> Any:
     if node is None or isinstance(node, (bool, int, float, str)):
         return node
     if isinstance(node, list):
-        return [_decode(item, bundle) for item in node]
+        return [_decode(item, arrays) for item in node]
     if "$float" in node:
         if node["$float"] not in ("nan", "inf", "-inf"):
             raise ArchiveError(f"{node['$float']!r} is not a special number")
         return float(node["$float"])
     if "$tuple" in node:
-        return tuple(_decode(item, bundle) for item in node["$tuple"])
+        return tuple(_decode(item, arrays) for item in node["$tuple"])
     if "$map" in node:
-        return {_decode(key, bundle): _decode(value, bundle) for key, value in node["$map"]}
+        return {_decode(key, arrays): _decode(value, arrays) for key, value in node["$map"]}
     if "$array" in node:
-        return _read_array(int(node["$array"]), bundle)
+        return arrays.read(node["$array"])
     if "$object" in node:
         kind = Archived._registry.get(node["$object"])
         if kind is None:
             raise ArchiveError(f"the file holds a {node['$object']!r}, which this mcgta does not know")
-        return kind._from_archive_state({str(k): _decode(v, bundle) for k, v in node["state"].items()})
+        return kind._from_archive_state({str(k): _decode(v, arrays) for k, v in node["state"].items()})
     raise ArchiveError(f"cannot read a node with keys {sorted(node)[:5]}")
 
 
-def _read_array(number: int, bundle: zipfile.ZipFile) -> NDArray[Any]:
-    info = bundle.getinfo(f"arrays/{number}.npy")
-    with bundle.open(info) as member:
-        if npy.read_magic(member) != (1, 0):
-            raise ArchiveError(f"array {number} has an unknown version")
-        shape, fortran, dtype = npy.read_array_header_1_0(member)
-        if dtype.kind not in _KINDS or dtype.hasobject:
-            raise ArchiveError(f"array {number} holds {dtype}, which is refused")
-        if any(extent < 0 for extent in shape):
-            raise ArchiveError(f"array {number} has shape {shape}")
-        count = math.prod(shape)
-        if count * dtype.itemsize > info.file_size:
-            raise ArchiveError(f"array {number} claims {count} items, more than the file holds")
-        data = bytearray(member.read())
-        if len(data) != count * dtype.itemsize:
-            raise ArchiveError(f"array {number} is cut short")
-    return np.frombuffer(data, dtype=dtype, count=count).reshape(shape, order="F" if fortran else "C")
+class _Arrays:
+    """The arrays of a file, each to be read once: a second reference to one would multiply its memory."""
+
+    def __init__(self, bundle: zipfile.ZipFile) -> None:
+        self._bundle = bundle
+        self._seen: set[int] = set()
+
+    def read(self, number: Any) -> NDArray[Any]:
+        if not isinstance(number, int) or number in self._seen:
+            raise ArchiveError(f"array {number!r} is named twice, or is no array")
+        self._seen.add(number)
+        info = self._bundle.getinfo(f"arrays/{number}.npy")
+        with self._bundle.open(info) as member:
+            if npy.read_magic(member) != (1, 0):
+                raise ArchiveError(f"array {number} has an unknown version")
+            shape, fortran, dtype = npy.read_array_header_1_0(member)
+            if dtype.kind not in _KINDS or dtype.hasobject:
+                raise ArchiveError(f"array {number} holds {dtype}, which is refused")
+            if any(extent < 0 for extent in shape):
+                raise ArchiveError(f"array {number} has shape {shape}")
+            count = math.prod(shape)
+            if count * dtype.itemsize > info.file_size:
+                raise ArchiveError(f"array {number} claims {count} items, more than the file holds")
+            data = bytearray(member.read())
+            if len(data) != count * dtype.itemsize:
+                raise ArchiveError(f"array {number} is cut short")
+        return np.frombuffer(data, dtype=dtype, count=count).reshape(shape, order="F" if fortran else "C")
+
+
+_FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
+    "str": lambda value: isinstance(value, str),
+    "bool": lambda value: isinstance(value, bool),
+    "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "int | None": lambda value: value is None or (isinstance(value, int) and not isinstance(value, bool)),
+    "float": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "Array": lambda value: isinstance(value, np.ndarray) and value.dtype == np.float64,
+    "Array | None": lambda value: value is None or (isinstance(value, np.ndarray) and value.dtype == np.float64),
+    "Index": lambda value: isinstance(value, np.ndarray) and value.dtype == np.int64,
+    "Labels": lambda value: isinstance(value, np.ndarray) and value.dtype == np.int64,
+    "NDArray[Any]": lambda value: isinstance(value, np.ndarray),
+    "dict[int, str]": lambda value: (
+        isinstance(value, dict) and all(isinstance(k, int) and isinstance(v, str) for k, v in value.items())
+    ),
+}
+"""What a field of a value object may hold, by its annotation."""
+
+
+def _check_fields(kind: type, state: Mapping[str, Any]) -> None:
+    for item in dataclasses.fields(kind):
+        if (
+            item.metadata.get("archive", True)
+            and item.name in state
+            and not _FIELD_KINDS[str(item.type)](state[item.name])
+        ):
+            raise ValueError(f"{kind.__name__}.{item.name} is not of type {item.type}")

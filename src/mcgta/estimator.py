@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +35,7 @@ from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
 from mcgta.stages.membership import Membership
 from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
-from mcgta.stages.prior import fit_mixture_prior
+from mcgta.stages.prior import MixturePrior, fit_mixture_prior
 from mcgta.stages.semivariogram import Semivariogram, empirical_semivariogram, fit_semivariogram
 from mcgta.types import Array, Index, Labels
 
@@ -45,6 +45,42 @@ _AFTER_SEMIVARIOGRAM = (
 # The table of dissimilarities is kept after a fit, for refit, where it takes less than this share of the free memory.
 _KEEP_SHARE = 0.25
 _EPS_SHARE = 0.4
+
+
+@dataclass(frozen=True, eq=False)
+class Stages:
+    """What a fit has computed before the clustering, in canonical order.
+
+    Attributes
+    ----------
+    data : the observations
+    prior, models : None where there are none
+    kept : the rows of ``data`` that can be compared; the loss is about these
+    failed : why others cannot, by the user's rows
+    loss : which holds dissimilarity, positions and semivariogram
+    """
+
+    data: Observations
+    prior: MixturePrior | None
+    models: LocalModels | None
+    kept: Index
+    failed: dict[int, str]
+    loss: Loss
+
+    @property
+    def rows(self) -> Index:
+        """The user's rows of those that can be compared."""
+        return self.data.order[self.kept]
+
+
+def read_features(estimator: BaseEstimator, X: Any, **options: Any) -> Array:
+    """Check features as scikit-learn does, and name X in what it says."""
+    try:
+        return validate_data(estimator, X, dtype=np.float64, **options)
+    except ValueError as error:
+        if "X" in str(error).replace(":", " ").split():
+            raise
+        raise ValueError(f"X: {error}") from error
 
 
 class MCGTA(ClusterMixin, BaseEstimator, Archived):
@@ -218,18 +254,17 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         groups : array-like of labels or None
             The series, slide or machine of each observation. Groups share clusters but no neighbourhoods.
         """
-        data = self._read(X, positions, groups)
         progress = Progress(self.progress)
-        models = self._fit_models(data, progress)  # lines 1-3: neighbourhoods, local models
-        kept, reasons = self._comparable(data, models)
-        models_kept = None if models is None else models.take(kept)
+        data = self._read(X, positions, groups)
+        prior = self._fit_prior(data)
+        models = self._fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
+        kept, failed = self._comparable(data, models)
         places = data.positions.take(kept)
-        dissimilarity = self._compare(data.X[kept], models_kept)  # lines 4-5
+        dissimilarity = self._compare(data.X[kept], models and models.take(kept), data.seed)  # lines 4-5
         dissimilarity.matrix(n_jobs=self.n_jobs, progress=progress)
-        self.dissimilarity_error_ = sampling_error(models_kept, self.dissimilarity, random_state=self._seed)
         semivariogram = self._fit_semivariogram(dissimilarity, places, progress)  # lines 6-8
         loss = self._loss(dissimilarity, places, semivariogram)  # line 9
-        return self._cluster(data, models, kept, reasons, loss, progress)  # line 10
+        return self._cluster(Stages(data, prior, models, kept, failed, loss), progress)  # line 10
 
     def refit(self, **params: Any) -> Self:
         """Cluster the same observations with other parameters of the loss or the clusterer; return a new estimator.
@@ -244,14 +279,14 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             raise ValueError(f"refit cannot change {', '.join(wrong)}: only {', '.join(_AFTER_SEMIVARIOGRAM)}; use fit")
         new = type(self)(**{**self.get_params(deep=False), **params})
         check_parameters(new.get_params(deep=False))
-        for name in ("_X", "_seed", "n_features_in_", "feature_names_in_", "prior_", "dissimilarity_error_"):
+        for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(new, name, getattr(self, name))
-        data, models, kept, loss = self._restore()
-        progress = Progress(new.progress)
+        stages, progress = self._restore(), Progress(new.progress)
+        loss = stages.loss
         loss.dissimilarity.matrix(n_jobs=new.n_jobs, progress=progress)
         loss = new._loss(loss.dissimilarity, loss.positions, loss.semivariogram)
-        return new._cluster(data, models, kept, self.failed_, loss, progress)
+        return new._cluster(replace(stages, loss=loss), progress)
 
     def predict(self, X: Any, *, positions: Any = None, groups: Any = None) -> Labels:
         """Return the cluster of new observations, -1 for noise.
@@ -278,15 +313,14 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
                 raise ValueError(f"{name}={row} is not a row: there are {self.labels_.size} observations")
             if row in self.failed_:
                 raise ValueError(f"{name}={row} has no model: {self.failed_[row]}")
-        data, _, kept, loss = self._restore()
-        rows = data.order[kept].tolist()
-        return pair_test(loss, rows.index(i), rows.index(j))
+        stages = self._restore()
+        rows = stages.rows.tolist()
+        return pair_test(stages.loss, rows.index(i), rows.index(j))
 
     def goodness_of_fit(self) -> GoodnessOfFit:
         """Count the pairs within clusters that pass the test, by distance."""
-        check_is_fitted(self)
-        data, _, kept, loss = self._restore()
-        return labelling_test(loss, self.labels_[data.order[kept]])
+        stages = self._restore()
+        return labelling_test(stages.loss, self.labels_[stages.rows])
 
     # ------------------------------------------------------------------ the stages, with this estimator's options
 
@@ -294,14 +328,14 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """Check parameters and input, and sort the rows."""
         params = self.get_params(deep=False)
         check_parameters(params)
-        self._seed = draw_seed(self.random_state)
-        self._X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2, copy=True)
-        check_tables(self._X.shape[0])
-        check_columns(self._X, getattr(self, "feature_names_in_", None), self.dissimilarity)
+        features = read_features(self, X, ensure_min_samples=2, copy=True)
+        check_tables(features.shape[0])
+        check_columns(features, getattr(self, "feature_names_in_", None), self.dissimilarity)
         places = read_positions(
-            positions, self._X.shape[0], groups=groups, metric=self.metric, metric_params=self.metric_params
+            positions, features.shape[0], groups=groups, metric=self.metric, metric_params=self.metric_params
         )
-        data = sort_observations(self._X, places, n_neighbors=self.n_neighbors, lags=self.lags)
+        seed = draw_seed(self.random_state)
+        data = sort_observations(features, places, n_neighbors=self.n_neighbors, lags=self.lags, seed=seed)
         options = {name: params[name] for name in ("covariance", "alpha", "prior", "dissimilarity")}
         check_neighbors(data.n_neighbors, data.X.shape[1], **options)
         if self.local_models is not None and self.local_models.means.shape != data.X.shape:
@@ -311,29 +345,34 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             )
         return data
 
-    def _fit_models(self, data: Observations, progress: Progress) -> LocalModels | None:
-        self.prior_ = None
+    def _fit_prior(self, data: Observations) -> MixturePrior | None:
+        if self.prior is None or self.dissimilarity in FEATURE_BASED:
+            return None
+        return fit_mixture_prior(data.X, n_components=self.prior_components, random_state=data.seed)
+
+    def _fit_models(self, data: Observations, prior: MixturePrior | None, progress: Progress) -> LocalModels | None:
         if self.dissimilarity in FEATURE_BASED:
             return None
         if self.local_models is not None:
-            return self.local_models.take(data.order)
-        if self.prior is not None:
-            self.prior_ = fit_mixture_prior(data.X, n_components=self.prior_components, random_state=self._seed)
+            models = self.local_models.take(data.order)
+            return models.require_definite(self.dissimilarity) if self.dissimilarity in NEEDS_DEFINITE else models
         with progress.stage("neighbourhoods"):
             neighborhoods = find_neighborhoods(data.positions, data.n_neighbors, weights=self.weights)
-        return self._models_on(data.X, neighborhoods, progress)
+        return self._models_on(data.X, neighborhoods, prior, data.seed, progress)
 
-    def _models_on(self, X: Array, neighborhoods: Neighborhoods, progress: Progress) -> LocalModels:
+    def _models_on(
+        self, X: Array, neighborhoods: Neighborhoods, prior: MixturePrior | None, seed: int, progress: Progress
+    ) -> LocalModels:
         models = fit_local_models(
             X,
             neighborhoods,
             covariance=self.covariance,
             alpha=self.alpha,
             shrinkage=self.shrinkage,
-            prior=self.prior_,
+            prior=prior,
             prior_strength=self.prior_strength,
             n_jobs=self.n_jobs,
-            random_state=self._seed,
+            random_state=seed,
             progress=progress,
         )
         return models.require_definite(self.dissimilarity) if self.dissimilarity in NEEDS_DEFINITE else models
@@ -358,10 +397,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             )
         return kept, dict(sorted(reasons.items()))
 
-    def _compare(self, X: Array, models: LocalModels | None) -> Dissimilarity:
+    def _compare(self, X: Array, models: LocalModels | None, seed: int) -> Dissimilarity:
         if models is None:
             return compare_features(X, self.dissimilarity)
-        return compare_models(models, self.dissimilarity, random_state=self._seed)
+        return compare_models(models, self.dissimilarity, random_state=seed)
 
     def _fit_semivariogram(self, dissimilarity: Dissimilarity, places: Positions, progress: Progress) -> Semivariogram:
         if isinstance(self.semivariogram, Semivariogram):
@@ -384,75 +423,68 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
     # ------------------------------------------------------------------ results, in the user's order
 
-    def _cluster(
-        self,
-        data: Observations,
-        models: LocalModels | None,
-        kept: Index,
-        reasons: dict[int, str],
-        loss: Loss,
-        progress: Progress,
-    ) -> Self:
+    def _cluster(self, stages: Stages, progress: Progress) -> Self:
         """Run the clusterer on the loss and keep what the fit has found."""
-        self.n_neighbors_ = data.n_neighbors
-        self.min_samples_ = self.n_neighbors_ if self.min_samples == "auto" else int(self.min_samples)
+        data, models, loss, rows = stages.data, stages.models, stages.loss, stages.rows
+        min_samples = data.n_neighbors if self.min_samples == "auto" else int(self.min_samples)
         matrix = loss.matrix(n_jobs=self.n_jobs, progress=progress)
         with progress.stage("clustering"):
             clustering = find_clusters(
                 matrix,
                 self.clusterer,
-                eps=self._choose_eps(loss, models),
-                min_samples=self.min_samples_,
+                eps=self._choose_eps(stages),
+                min_samples=min_samples,
                 min_cluster_size=self.min_cluster_size,
                 n_jobs=self.n_jobs,
             )
         membership = Membership.of(clustering)
-        rows = data.order[kept]
         self.labels_ = np.full(data.order.size, -1, dtype=np.int64)
         self.labels_[rows] = clustering.labels
         self.strengths_ = np.zeros(data.order.size)
         self.strengths_[rows] = membership.strengths(matrix[:, membership.anchors], clustering.labels)
-        self.local_models_ = None if models is None else models.take(data.back)
+        self.local_models_ = models and models.take(data.back)
         self.positions_ = data.positions.take(data.back)
+        self.prior_ = stages.prior
         self.semivariogram_ = loss.semivariogram
         self.core_sample_indices_ = np.sort(rows[clustering.core])
         self.objective_ = loss.objective(clustering.labels)
         self.noise_share_ = float(np.mean(self.labels_ < 0))
-        self.failed_ = reasons
+        self.failed_ = stages.failed
         self.n_clusters_ = int(clustering.labels.max()) + 1
-        self.eps_ = clustering.eps
+        self.n_neighbors_, self.min_samples_, self.eps_ = data.n_neighbors, min_samples, clustering.eps
+        self.dissimilarity_error_ = sampling_error(models, self.dissimilarity, random_state=data.seed)
+        self._X, self._seed = data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
         self._dissimilarity: Dissimilarity | None = loss.dissimilarity
         if matrix.nbytes > _KEEP_SHARE * (available_bytes() or matrix.nbytes):
             self._dissimilarity.cached = None
         return self
 
-    def _choose_eps(self, loss: Loss, models: LocalModels | None) -> float | str:
+    def _choose_eps(self, stages: Stages) -> float | str:
         """Return the radius where the user leaves it to us and the clusterer needs one."""
-        if (
-            self.eps == "auto"
-            and self.clusterer == "dbscan"
-            and loss.dissimilarity.kind == "wasserstein2"
-            and models is not None
-        ):
-            expected = null_expectation(models.covariances[models.fitted], self.n_neighbors_)
-            return float(_EPS_SHARE * np.median(expected))
-        return self.eps
+        models = stages.models
+        if self.eps != "auto" or self.clusterer != "dbscan" or models is None or self.dissimilarity != "wasserstein2":
+            return self.eps
+        expected = null_expectation(models.covariances[models.fitted], stages.data.n_neighbors)
+        return float(_EPS_SHARE * np.median(expected))
 
-    def _restore(self) -> tuple[Observations, LocalModels | None, Index, Loss]:
-        """Return the stages of the fit again, in canonical order; only what was not kept is computed."""
+    def _restore(self) -> Stages:
+        """Return the stages of the fit again; only what was not kept is computed."""
         check_is_fitted(self)
-        data = sort_observations(self._X, self.positions_, n_neighbors=self.n_neighbors_, lags=self.lags)
-        models = None if self.local_models_ is None else self.local_models_.take(data.order)
+        data = sort_observations(
+            self._X, self.positions_, n_neighbors=self.n_neighbors_, lags=self.lags, seed=self._seed
+        )
+        models = self.local_models_ and self.local_models_.take(data.order)
         kept = np.flatnonzero(~np.isin(data.order, list(self.failed_)))
         if self._dissimilarity is None:
-            self._dissimilarity = self._compare(data.X[kept], None if models is None else models.take(kept))
-        return data, models, kept, self._loss(self._dissimilarity, data.positions.take(kept), self.semivariogram_)
+            self._dissimilarity = self._compare(data.X[kept], models and models.take(kept), data.seed)
+        loss = self._loss(self._dissimilarity, data.positions.take(kept), self.semivariogram_)
+        return Stages(data, self.prior_, models, kept, self.failed_, loss)
 
     def _place(self, X: Any, positions: Any, groups: Any) -> tuple[Labels, Array]:
         """Labels and strengths of new observations."""
         check_is_fitted(self)
-        features = validate_data(self, X, dtype=np.float64, reset=False)
+        features = read_features(self, X, reset=False)
         joined = join_new(self._X, self.positions_, features, positions, groups)
         order = self.positions_.order(self._X)
         return place_new(
@@ -461,8 +493,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             lags=self.lags,
             weights=self.weights,
             dissimilarity=self.dissimilarity,
-            fit_models=lambda X, hoods: self._models_on(X, hoods, Progress(self.progress)),
-            make_loss=lambda X, models, places: self._loss(self._compare(X, models), places, self.semivariogram_),
+            fit_models=lambda X, near: self._models_on(X, near, self.prior_, self._seed, Progress(self.progress)),
+            make_loss=lambda X, models, places: self._loss(
+                self._compare(X, models, self._seed), places, self.semivariogram_
+            ),
         )
 
     # ------------------------------------------------------------------ one file

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.position_input import read_positions
+from mcgta.position_input import read_distances, read_positions
 from mcgta.positions import Positions
 from mcgta.stages.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
 from mcgta.stages.lags import stack_lags
 from mcgta.types import Array, Index
 
 DEFAULT_NEIGHBORS = 30
+_LARGEST = 1e100
+_KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "bytes", "M": "dates"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +29,16 @@ class Observations:
     positions : where they are
     order : (N,) the user's row of each
     n_neighbors : size of the neighbourhoods
+    raw : (N, d) features as the user gave them, unsorted, without lags
+    seed : of everything that is random
     """
 
     X: Array
     positions: Positions
     order: Index
     n_neighbors: int
+    raw: Array
+    seed: int
 
     @property
     def back(self) -> Index:
@@ -40,11 +46,12 @@ class Observations:
         return np.argsort(self.order)
 
 
-def sort_observations(X: Array, positions: Positions, *, n_neighbors: int | str, lags: int) -> Observations:
+def sort_observations(X: Array, positions: Positions, *, n_neighbors: int | str, lags: int, seed: int) -> Observations:
     """Bring the rows into canonical order and settle the number of neighbours."""
     order = positions.order(X)
     places = positions.take(order)
-    return Observations(stack_lags(X[order], places, lags), places, order, _choose_neighbors(n_neighbors, places))
+    n_neighbors = _choose_neighbors(n_neighbors, places)
+    return Observations(stack_lags(X[order], places, lags), places, order, n_neighbors, X, seed)
 
 
 def _choose_neighbors(n_neighbors: int | str, places: Positions) -> int:
@@ -64,7 +71,12 @@ def _choose_neighbors(n_neighbors: int | str, places: Positions) -> int:
 
 
 def check_columns(X: Array, names: Any, dissimilarity: str) -> None:
-    """Refuse or report columns that are constant over all observations."""
+    """Refuse numbers too large to square, and refuse or report columns that are constant over all observations."""
+    largest = np.abs(X).max()
+    if largest > _LARGEST:
+        raise ValueError(
+            f"X holds {largest:g}, which is too large to square; rescale the features to at most {_LARGEST:g}"
+        )
     constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
     if constant.size == 0:
         return
@@ -75,7 +87,8 @@ def check_columns(X: Array, names: Any, dissimilarity: str) -> None:
             f"X: column {said} is constant, and dissimilarity={dissimilarity!r} needs covariances of full rank; drop it, or "
             "use dissimilarity='wasserstein2'"
         )
-    warnings.warn(f"X: column {said} is constant: it has no effect on the clusters", UserWarning, stacklevel=3)
+    if dissimilarity != "cosine":
+        warnings.warn(f"X: column {said} is constant: it has no effect on the clusters", UserWarning, stacklevel=4)
 
 
 def check_neighbors(
@@ -123,13 +136,20 @@ def join_new(X: Array, places: Positions, X_new: Array, positions: Any, groups: 
             f"groups is needed: the fit had {len(places.group_names)} groups, such as {places.group_names[0]!r}"
         )
     if places.metric == "precomputed":
-        cross = _read_cross(positions, count, len(places))
+        if positions is None:
+            raise ValueError("positions is needed: the distances of the new observations to those of the fit")
+        cross = read_distances(positions, (count, len(places)))
         unknown = np.where(np.eye(count, dtype=bool), 0.0, np.inf)
-        new = read_positions(unknown, count, groups=groups, metric="precomputed")
+        new = read_positions(unknown, count, groups=groups, like=places)
     else:
         if positions is None and places.unit != "step":
             raise ValueError("positions is needed: the fit had positions")
         new = read_positions(positions, count, groups=groups, like=places)
+    kinds = [_KINDS.get(names.dtype.kind) for names in (places.group_names, new.group_names)]
+    if kinds[0] != kinds[1]:
+        raise ValueError(
+            f"groups holds {kinds[1]}, such as {new.group_names[0]!r}, but those of the fit were {kinds[0]}"
+        )
     apart = positions is None
     known = np.full(count, -1, dtype=np.intp) if apart else _repeated(X, places, X_new, new, cross)
     order = places.order(X)
@@ -146,24 +166,15 @@ def _repeated(X: Array, places: Positions, X_new: Array, new: Positions, cross: 
     names, seen = places.group_names.tolist(), new.group_names.tolist()
     rows: dict[Any, list[int]] = {}
     for k in range(len(places)):
-        rows.setdefault((X[k].tobytes(), places.coordinates[k].tobytes(), names[places.groups[k]]), []).append(k)
+        rows.setdefault((_bytes(X[k]), _bytes(places.coordinates[k]), names[places.groups[k]]), []).append(k)
     known = np.full(X_new.shape[0], -1, dtype=np.intp)
     for k in range(X_new.shape[0]):
-        same = rows.get((X_new[k].tobytes(), new.coordinates[k].tobytes(), seen[new.groups[k]]), [])
+        same = rows.get((_bytes(X_new[k]), _bytes(new.coordinates[k]), seen[new.groups[k]]), [])
         if cross is not None:
             same = [row for row in same if cross[k, row] == 0]
         known[k] = same[0] if same else -1
     return known
 
 
-def _read_cross(positions: Any, count: int, fitted: int) -> Array:
-    if positions is None:
-        raise ValueError("positions is needed: the distances of the new observations to those of the fit")
-    cross = np.array(positions, dtype=np.float64)
-    if cross.shape != (count, fitted):
-        raise ValueError(
-            f"positions must hold the distances to the observations of the fit, shape ({count}, {fitted}), got {cross.shape}"
-        )
-    if not (cross >= 0).all():
-        raise ValueError("positions: the table of distances holds NaN or negative values")
-    return cross
+def _bytes(values: Array) -> bytes:
+    return (values + 0.0).tobytes()  # minus zero is zero

@@ -18,6 +18,8 @@ from mcgta.stages.local_models import COVARIANCES, LocalModels
 from mcgta.stages.neighborhoods import KERNELS
 from mcgta.stages.semivariogram import MODELS, Semivariogram
 
+INF = float("inf")
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -55,6 +57,8 @@ class Rule:
             return self.flag
         if isinstance(value, str):
             return value in self.words
+        if isinstance(value, numbers.Integral) and abs(int(value)) > 2**63:
+            return False
         if isinstance(value, numbers.Integral) and self.integer:
             return self._within(float(value), self.integer)
         if isinstance(value, numbers.Real) and self.real:
@@ -71,7 +75,9 @@ class Rule:
 
     def _within(self, value: float, bounds: tuple[float, float]) -> bool:
         low, high = bounds
-        return (low < value if self.above else low <= value) and (value < high if high == np.inf else value <= high)
+        return (low < value if self.above or low == -INF else low <= value) and (
+            value < high if high == INF else value <= high
+        )
 
     def describe(self) -> str:
         """Say what is allowed, for error messages."""
@@ -100,7 +106,6 @@ class Rule:
         return ", or ".join(said)
 
 
-INF = float("inf")
 RULES: dict[str, Rule] = {
     "n_neighbors": Rule(words=("auto",), integer=(2, INF)),
     "weights": Rule(words=("uniform", *KERNELS)),
@@ -178,15 +183,24 @@ def _check_together(params: Mapping[str, Any]) -> None:
                 raise ValueError(
                     f"{name}={params[name]!r} has no effect on a clusterer object; set it on the object itself"
                 )
-        asks = getattr(clusterer, "metric", "precomputed"), getattr(clusterer, "affinity", "precomputed")
-        if asks != ("precomputed", "precomputed"):
-            raise ValueError(
-                f"clusterer={clusterer!r} must be made with metric='precomputed': it is given the loss of every pair"
-            )
+        _check_takes_distances(clusterer)
     if params["covariance"] == "min_cov_det" and params["weights"] != "uniform":
         raise ValueError(f"weights={params['weights']!r}: covariance='min_cov_det' knows uniform weights only")
     if params["metric_params"] is not None and params["metric"] != "spacetime":
         raise ValueError(f"metric_params={params['metric_params']!r} has no effect with metric={params['metric']!r}")
+
+
+def _check_takes_distances(clusterer: Any) -> None:
+    """Refuse clusterer objects that would read the table of losses as something else."""
+    if getattr(clusterer, "affinity", None) is not None:
+        raise ValueError(
+            f"clusterer={clusterer!r} takes affinities, which are large for similar pairs; the loss is small for them"
+        )
+    silent = object() if type(clusterer).__module__.startswith("sklearn.") else "precomputed"
+    if getattr(clusterer, "metric", silent) != "precomputed":
+        raise ValueError(
+            f"clusterer={clusterer!r} must be made with metric='precomputed': it is given the loss of every pair"
+        )
 
 
 def _increases(value: Any) -> bool:

@@ -15,10 +15,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from mcgta.positions import METRICS, Metric, Positions
+from mcgta.positions import METRICS, Metric, Positions, checked_distance
 from mcgta.types import Array, Index, Mask
 
 LONGITUDE_NAMES = ("lon", "lng", "long", "longitude", "decimallongitude")
+_SYMMETRY_CHECKS = 20
 LATITUDE_NAMES = ("lat", "latitude", "decimallatitude")
 
 
@@ -62,6 +63,8 @@ def read_positions(
         metric = like.function if like.metric == "callable" and like.function is not None else like.metric
         metric_params = {"time_scale": like.time_scale, "space": like.space} if metric == "spacetime" else None
     codes, names = read_groups(groups, n_rows)
+    if groups is None and like is not None and len(like.group_names) == 1:
+        names = like.group_names
     if metric == "precomputed":
         return Positions("precomputed", np.zeros((n_rows, 0)), codes, names, matrix=_read_matrix(positions, n_rows))
     if positions is None:
@@ -74,14 +77,27 @@ def read_positions(
 
     table = _read_table(positions, n_rows, like.origin if like is not None else None)
     _refuse_missing(table)
-    if like is not None and any(table.dated) != (like.origin is not None or like.unit == "s"):
+    if like is not None and any(table.dated) != like.dated:
         kinds = ("datetimes or timedeltas", "numbers")
         raise ValueError(
             f"positions holds {kinds[not any(table.dated)]}, but those of the fit were {kinds[any(table.dated)]}"
         )
+    if like is not None and table.values.shape[1] != like.coordinates.shape[1]:
+        raise ValueError(
+            f"positions has {table.values.shape[1]} columns, but those of the fit had {like.coordinates.shape[1]}"
+        )
     if callable(metric):
         matrix = _call_metric(metric, table.values)
-        return Positions("callable", table.values, codes, names, matrix=matrix, function=metric)
+        return Positions(
+            "callable",
+            table.values,
+            codes,
+            names,
+            dated=any(table.dated),
+            origin=table.origin,
+            matrix=matrix,
+            function=metric,
+        )
     chosen = _choose_metric(metric, table)
     if chosen == "time":
         return _as_time(table, codes, names)
@@ -101,23 +117,30 @@ def read_groups(groups: Any, n_rows: int) -> tuple[Index, NDArray[Any]]:
     """Turn group labels into codes 0, 1, ... of the sorted labels."""
     if groups is None:
         return np.zeros(n_rows, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    labels = np.asarray(groups)
-    if labels.ndim != 1 or labels.shape[0] != n_rows:
-        raise ValueError(f"groups must hold one label for each of the {n_rows} rows of X, got shape {labels.shape}")
-    missing = [k for k, label in enumerate(labels.tolist()) if label is None or label != label]
+    items = list(groups)
+    if len(items) != n_rows or np.ndim(groups) != 1:
+        raise ValueError(f"groups must hold one label for each of the {n_rows} rows of X, got shape {np.shape(groups)}")
+    missing = [k for k, label in enumerate(items) if _is_missing(label)]
     if missing:
         raise ValueError(
             f"groups has {len(missing)} missing labels, the first in row {missing[0]}; every row needs one"
         )
-    if labels.dtype == object:
-        kinds = sorted({type(label).__name__ for label in labels.tolist()})
-        if len(kinds) > 1:
-            raise ValueError(f"groups mixes labels of types {', '.join(kinds)}; use one type, such as text")
-        labels = np.asarray(labels.tolist())
+    kinds = sorted({type(label).__name__ for label in items})
+    if len(kinds) > 1:
+        raise ValueError(f"groups mixes labels of types {', '.join(kinds)}; use one type, such as text")
+    labels = np.asarray(items)
     if labels.dtype.kind not in "biuUSfM":
         raise ValueError(f"groups must hold numbers, text or dates, got labels of type {labels.dtype}")
     names, codes = np.unique(labels, return_inverse=True)
     return codes.astype(np.int64), names
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, NaT or pandas' NA, none of which equals itself."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True
 
 
 def _steps(codes: Index) -> Array:
@@ -145,8 +168,6 @@ def _read_table(positions: Any, n_rows: int, origin: int | None) -> _Table:
         table = _Table(values, names, dated, origin)
     if table.values.shape[0] != n_rows:
         raise ValueError(f"positions has {table.values.shape[0]} rows but X has {n_rows}; they must be the same")
-    if table.values.shape[1] == 0:
-        raise ValueError("positions has no column")
     return table
 
 
@@ -164,6 +185,8 @@ def _columns(positions: Any) -> tuple[list[Any], tuple[str, ...]]:
         return [array], ("position",)
     if array.ndim != 2:
         raise ValueError(f"positions must have one or two axes, got {array.ndim} (shape {array.shape})")
+    if array.shape[1] == 0:
+        raise ValueError(f"positions has no column (shape {array.shape})")
     return list(array.T), tuple(f"column {k}" for k in range(array.shape[1]))
 
 
@@ -178,7 +201,13 @@ def _read_column(column: Any, name: str) -> tuple[NDArray[Any], str]:
         values = _from_objects(values, name)
     if values.dtype.kind == "M":
         stamps = values.astype("datetime64[ns]")
-        _refuse_missing_rows(np.isnat(stamps), name)
+        _refuse_missing_rows(np.isnat(values), name)
+        wrapped = np.flatnonzero(stamps.astype(values.dtype) != values)
+        if wrapped.size:
+            raise ValueError(
+                f"positions ({name}) holds {values[wrapped[0]]} in row {wrapped[0]}, outside the years 1678 to 2261 that "
+                "nanoseconds reach; use numbers, such as years"
+            )
         return stamps.astype(np.int64), "date"
     if values.dtype.kind == "m":
         spans = values.astype("timedelta64[ns]")
@@ -197,6 +226,7 @@ def _read_column(column: Any, name: str) -> tuple[NDArray[Any], str]:
 def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
     """Columns of Python objects: numbers, dates or datetimes, with or without time zone."""
     items = values.tolist()
+    _refuse_missing_rows(np.array([_is_missing(item) for item in items], dtype=bool), name)
     if all(isinstance(item, datetime.date) for item in items):
         plain = [
             item.astimezone(datetime.UTC).replace(tzinfo=None)
@@ -208,9 +238,9 @@ def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
     if all(isinstance(item, datetime.timedelta) for item in items):
         return np.array(items, dtype="timedelta64[ns]")
     try:
-        return np.asarray([float("nan") if item is None else float(item) for item in items])
+        return np.asarray([float(item) for item in items])
     except (TypeError, ValueError):
-        bad = next(k for k, item in enumerate(items) if not isinstance(item, (int, float)) and item is not None)
+        bad = next(k for k, item in enumerate(items) if not isinstance(item, (int, float)))
         raise ValueError(
             f"positions ({name}) holds {items[bad]!r} in row {bad}; positions must be numbers, datetimes or timedeltas"
         ) from None
@@ -256,7 +286,15 @@ def _as_time(table: _Table, codes: Index, names: NDArray[Any]) -> Positions:
             UserWarning,
             stacklevel=4,
         )
-    return Positions("time", values[:, None], codes, names, unit="s" if table.dated[0] else "", origin=table.origin)
+    return Positions(
+        "time",
+        values[:, None],
+        codes,
+        names,
+        unit="s" if table.dated[0] else "",
+        dated=table.dated[0],
+        origin=table.origin,
+    )
 
 
 def _as_spacetime(table: _Table, codes: Index, names: NDArray[Any], params: dict[str, Any]) -> Positions:
@@ -296,6 +334,7 @@ def _as_spacetime(table: _Table, codes: Index, names: NDArray[Any], params: dict
         unit=unit,
         time_scale=float(time_scale),
         space=space,
+        dated=any(table.dated),
         origin=table.origin,
     )
 
@@ -338,35 +377,50 @@ def _as_degrees(table: _Table, width: int) -> Array:
 def _read_matrix(positions: Any, n_rows: int) -> Array:
     if positions is None:
         raise ValueError("metric='precomputed' needs positions=, the table of distances, got None")
-    matrix = np.array(positions, dtype=np.float64)
-    if matrix.shape != (n_rows, n_rows):
-        raise ValueError(f"metric='precomputed' needs positions of shape ({n_rows}, {n_rows}), got {matrix.shape}")
-    if np.isnan(matrix).any():
+    matrix = read_distances(positions, (n_rows, n_rows))
+    if np.any(np.diagonal(matrix) != 0):
+        row = int(np.flatnonzero(np.diagonal(matrix))[0])
+        raise ValueError(f"positions: the distance of row {row} from itself is {matrix[row, row]:g}, it must be 0")
+    with np.errstate(invalid="ignore"):
+        differ = ~np.isclose(matrix, matrix.T, rtol=1e-8, atol=0)
+    if differ.any():
+        i, j = np.argwhere(differ)[0]
+        raise ValueError(
+            f"positions: the table of distances must be symmetric, but rows {i} and {j} are {matrix[i, j]:g} apart one way and "
+            f"{matrix[j, i]:g} the other"
+        )
+    return np.minimum(matrix, matrix.T)
+
+
+def read_distances(positions: Any, shape: tuple[int, int]) -> Array:
+    """Check a table of distances: its shape, and that it holds numbers >= 0 or inf."""
+    table = np.asarray(positions)
+    if table.dtype.kind not in "biuf":
+        raise ValueError(f"positions: the table of distances holds {table.dtype}, it must hold real numbers")
+    if table.shape != shape:
+        raise ValueError(f"positions must be a table of distances of shape {shape}, got {table.shape}")
+    if np.isnan(table).any():
         raise ValueError(
             "positions: the table of distances holds NaN; use inf for observations that are never neighbours"
         )
-    if (matrix < 0).any():
-        raise ValueError(f"positions: the table of distances holds negative values, such as {matrix.min():g}")
-    if np.any(np.diagonal(matrix) != 0):
-        raise ValueError("positions: the table of distances must be zero on its diagonal")
-    finite = np.isfinite(matrix)
-    if (finite != finite.T).any() or not np.allclose(matrix[finite], matrix.T[finite], rtol=1e-8, atol=0):
-        raise ValueError("positions: the table of distances must be symmetric")
-    return np.asarray(np.minimum(matrix, matrix.T), dtype=np.float64)
+    if (table < 0).any():
+        raise ValueError(f"positions: the table of distances holds negative values, such as {table.min():g}")
+    return table.astype(np.float64)
 
 
 def _call_metric(function: Metric, values: Array) -> Array:
-    """Measure every pair once with the user's function."""
+    """Measure every pair once with the user's function, and the first few both ways."""
     count = values.shape[0]
     matrix = np.zeros((count, count))
     for i in range(count):
         for j in range(i):
-            distance = float(function(values[i], values[j]))
-            if not distance >= 0:
-                raise ValueError(
-                    f"metric: the function returned {distance} for rows {i} and {j}; distances must be >= 0"
-                )
-            matrix[i, j] = matrix[j, i] = distance
+            matrix[i, j] = matrix[j, i] = checked_distance(function, values[i], values[j])
+    for i in range(1, min(count, _SYMMETRY_CHECKS)):
+        back = checked_distance(function, values[0], values[i])
+        if not np.isclose(back, matrix[i, 0], rtol=1e-8, atol=0):
+            raise ValueError(
+                f"metric: rows 0 and {i} are {back:g} apart one way and {matrix[i, 0]:g} the other; it must be symmetric"
+            )
     return matrix
 
 

@@ -25,6 +25,29 @@ Metric = Callable[[Array, Array], float]
 METRICS = ("auto", "time", "euclidean", "haversine", "spacetime", "precomputed")
 
 
+def apply_metric(function: Metric, a: Array, b: Array) -> Array:
+    """Table of the user's distance from each of ``a`` to each of ``b``, checked."""
+    table = np.empty((a.shape[0], b.shape[0]))
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            table[i, j] = checked_distance(function, a[i], b[j])
+    return table
+
+
+def checked_distance(function: Metric, a: Array, b: Array) -> float:
+    """Return the user's distance of one pair; raise a ValueError unless it is a number >= 0."""
+    found = function(a, b)
+    try:
+        distance = float(found)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"metric: the function returned {found!r} for {a} and {b}; distances must be numbers"
+        ) from None
+    if not distance >= 0:
+        raise ValueError(f"metric: the function returned {distance} for {a} and {b}; distances must be >= 0")
+    return distance
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Positions(Archived):
     """Positions of N observations in a metric space.
@@ -39,6 +62,7 @@ class Positions(Archived):
     unit : the unit of distances: "step", "s", "m", or "" for the unit of the input
     time_scale : units of distance that one unit of time is worth; ``spacetime`` only
     space : {"euclidean", "haversine"}, the spatial part of ``spacetime``
+    dated : whether the input held datetimes or timedeltas, which are kept in seconds
     origin : nanoseconds since 1970 of time zero, where the input was datetimes
     matrix : (N, N) distances, for ``precomputed`` and ``callable``
     """
@@ -50,6 +74,7 @@ class Positions(Archived):
     unit: str = ""
     time_scale: float = 1.0
     space: str = "euclidean"
+    dated: bool = False
     origin: int | None = None
     matrix: Array | None = None
     function: Metric | None = field(default=None, metadata={"archive": False})
@@ -148,7 +173,8 @@ class Positions(Archived):
         keys = [*X.T[::-1]]
         if self.matrix is not None and self.metric == "precomputed":
             finite = np.where(np.isfinite(self.matrix), self.matrix, 0.0)
-            keys = [np.sort(finite, axis=1).sum(axis=1), *keys]
+            finite.sort(axis=1)
+            keys = [finite.sum(axis=1), (finite**2).sum(axis=1), *keys]
         keys += [*self.coordinates.T[::-1], self.groups]
         return np.lexsort(keys)
 
@@ -168,7 +194,7 @@ class Positions(Archived):
         matrix = None
         if self.matrix is not None and other.matrix is not None:
             if self.function is not None:
-                cross = np.array([[self.function(a, b) for b in self.coordinates] for a in other.coordinates])
+                cross = apply_metric(self.function, other.coordinates, self.coordinates)
             if cross is None or cross.shape != (len(other), len(self)):
                 raise ValueError(f"cross must hold the distances between the sets, shape ({len(other)}, {len(self)})")
             matrix = np.block([[self.matrix, cross.T], [cross, other.matrix]])

@@ -15,8 +15,8 @@ from mcgta.kernels.covariance import psd_roots
 from mcgta.kernels.wasserstein import wasserstein2
 from mcgta.types import Array, Index
 
-_TRIES = 100
-_RESTARTS = 50
+_TRIES = 50
+_RESTARTS = 30
 
 
 @dataclass(frozen=True, eq=False)

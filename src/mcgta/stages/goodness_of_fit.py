@@ -13,6 +13,7 @@ import numpy as np
 from mcgta.archive import Archived
 from mcgta.parallel import triangle
 from mcgta.stages.loss import Loss
+from mcgta.stages.semivariogram import bin_of
 from mcgta.types import Array, Index, Labels
 
 _TILE = 1024
@@ -105,8 +106,8 @@ def labelling_test(loss: Loss, labels: Labels, *, edges: Array | None = None) ->
                 once = np.triu(np.ones(value.shape, dtype=bool), 1)
                 value, distance = value[once], distance[once]
             value, distance = value.ravel(), distance.ravel()
-            where = np.clip(np.searchsorted(edges, distance, side="right") - 1, 0, edges.size - 2)
-            inside = distance >= edges[0]
+            where = bin_of(distance, edges, loss.positions.rounding)
+            inside = where >= 0
             passes = inside & (value <= loss.threshold(distance))
             pairs += np.bincount(where[inside], minlength=pairs.size)
             passed += np.bincount(where[passes], minlength=pairs.size)

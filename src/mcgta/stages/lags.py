@@ -17,7 +17,8 @@ def stack_lags(X: Array, positions: Positions, lags: int) -> Array:
     """Append ``lags`` further observations to each one's features.
 
     In time, lag k is the k-th observation before this one in the same group; at the start of a series the earliest
-    observation stands in for those that are not there. In other metrics, lag k is the k-th nearest neighbour.
+    observation stands in for those that are not there. In other metrics, lag k is the k-th nearest neighbour; in a group
+    with fewer than k others the observation itself stands in.
 
     Returns
     -------
@@ -34,9 +35,7 @@ def stack_lags(X: Array, positions: Positions, lags: int) -> Array:
             source[order, lag] = order[np.maximum(np.arange(order.size) - lag, first)]
     else:
         near = find_neighborhoods(positions, lags + 1)
-        if not near.complete.all():
-            raise ValueError(f"lags={lags} needs at least {lags + 1} observations in every group")
-        source = _by_distance(near, positions)
+        source = np.where(near.complete[:, None], _by_distance(near, positions), near.centers[:, None])
     return X[source].reshape(X.shape[0], -1)
 
 

@@ -149,7 +149,8 @@ def fit_local_models(
 
     parts = tiles(count, _TILE)
     with (progress or Progress()).stage("local models", count) as advance:
-        processes = covariance == "min_cov_det"
+        # scikit-learn's solvers warn, and warning filters are not safe among threads.
+        processes = covariance == "min_cov_det" or (covariance == "graphical_lasso" and d > _NEWTON_FEATURES)
         for part, (mean, cov, trouble) in zip(
             parts, run(fit_tile, parts, n_jobs=n_jobs, processes=processes), strict=True
         ):

@@ -11,6 +11,7 @@ from mcgta.parallel import symmetric_table, triangle
 from mcgta.positions import Positions
 from mcgta.progress import Progress
 from mcgta.stages.dissimilarity import Dissimilarity
+from mcgta.stages.neighborhoods import TIE
 from mcgta.stages.semivariogram import Semivariogram
 from mcgta.types import Array, Index, Labels
 
@@ -75,7 +76,7 @@ class Loss:
         if not self.within_range:
             return self._exceeds(dissimilarity, distance)
         out = np.zeros(np.broadcast_shapes(dissimilarity.shape, distance.shape))
-        near = distance <= self.semivariogram.range_
+        near = distance <= self.semivariogram.range_ * (1 + TIE) + self.positions.rounding
         out[near] = self._exceeds(dissimilarity[near], distance[near])
         return out
 

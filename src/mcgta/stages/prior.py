@@ -14,6 +14,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
+from threadpoolctl import threadpool_limits
 
 from mcgta.archive import Archived
 from mcgta.types import Array
@@ -68,6 +69,8 @@ def fit_mixture_prior(X: Array, *, n_components: int | None = None, random_state
 
     The columns must vary; a ridge of 1e-6 of their variance keeps every component positive definite.
     """
+    if n_components is not None and n_components > X.shape[0]:
+        raise ValueError(f"prior_components={n_components} but there are only {X.shape[0]} observations")
     most = min(MAX_COMPONENTS, X.shape[0])
     wanted = [n_components] if n_components is not None else list(range(1, most + 1))
     spread = X.std(axis=0)
@@ -76,7 +79,7 @@ def fit_mixture_prior(X: Array, *, n_components: int | None = None, random_state
     best: GaussianMixture | None = None
     score = np.inf
     for k in wanted:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), threadpool_limits(limits=1):
             warnings.simplefilter("ignore", ConvergenceWarning)
             mixture = GaussianMixture(k, reg_covar=1e-6, n_init=3, random_state=random_state).fit(scaled)
         value = mixture.bic(scaled) if len(wanted) > 1 else 0.0

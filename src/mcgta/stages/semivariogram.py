@@ -19,6 +19,7 @@ from mcgta.parallel import run, triangle
 from mcgta.positions import Positions
 from mcgta.progress import Progress
 from mcgta.stages.dissimilarity import Dissimilarity
+from mcgta.stages.neighborhoods import TIE
 from mcgta.types import Array, Index
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _TILE = 1024
 _PRACTICAL = 0.95
 _STARTS = (0.02, 0.1, 0.3, 0.8)
 _EXPLAINED = 0.01
+_ENOUGH_BINS, _ENOUGH_PAIRS = 8, 30
 _UNBOUNDED = "it has not levelled off within the maximum lag"
 
 
@@ -207,12 +209,12 @@ def empirical_semivariogram(
         """Sums of dissimilarity, of distance, and of pairs, in each bin."""
         rows, cols = piece
         distance = positions.between(rows, cols)
-        wanted = (distance >= edges[0]) & (distance <= edges[-1])
+        where = bin_of(distance, edges, positions.rounding)
+        wanted = where >= 0
         if rows == cols:
             wanted &= np.triu(np.ones(wanted.shape, dtype=bool), 1)
-        distance = distance[wanted]
+        where, distance = where[wanted], distance[wanted]
         value = dissimilarity.between(rows, cols)[wanted]
-        where = np.clip(np.searchsorted(edges, distance, side="right") - 1, 0, edges.size - 2)
         summed = (value, distance, np.ones(where.size))
         return np.stack([np.bincount(where, weight, minlength=edges.size - 1) for weight in summed])
 
@@ -232,6 +234,19 @@ def empirical_semivariogram(
     )
 
 
+def bin_of(distance: Array, edges: Array, rounding: float) -> Index:
+    """Return the bin of each distance, -1 outside; a bin holds its left edge, the last one both.
+
+    A distance that rounding may have put on either side of an edge counts as on it, so that neither the unit of the
+    positions nor their offset moves pairs of a regular grid from bin to bin.
+    """
+    slack = TIE * np.where(np.isfinite(distance), distance, 0.0) + rounding
+    where = np.searchsorted(edges, distance + slack, side="right") - 1
+    last = (distance >= edges[-1] - slack) & (distance <= edges[-1] + slack)
+    where = np.where(last, edges.size - 2, where)
+    return np.where(where < edges.size - 1, where, -1)
+
+
 def fit_semivariogram(empirical: Semivariogram, model: str = "spherical", *, adapt: bool = False) -> Semivariogram:
     """Fit a theoretical model, weighting each bin by its number of pairs.
 
@@ -242,8 +257,8 @@ def fit_semivariogram(empirical: Semivariogram, model: str = "spherical", *, ada
     ----------
     model : one of ``MODELS``, or "empirical" for the curve as it is
     adapt : where the curve has not levelled off within the maximum lag, try again on the bins up to a half, a quarter,
-        an eighth and a sixteenth of it before giving up. Observations far apart often keep drifting apart, while the
-        dependence that the loss needs is the local one
+        an eighth and a sixteenth of it, while 8 bins there hold 30 pairs or more, before giving up. Observations far apart
+        often keep drifting apart, while the dependence that the loss needs is the local one
     """
     if model == "empirical":
         return _empirical_only(empirical)
@@ -257,6 +272,9 @@ def fit_semivariogram(empirical: Semivariogram, model: str = "spherical", *, ada
             return fitted
         trouble = trouble or problem
         if problem != _UNBOUNDED:
+            break
+        inside = empirical.counts[empirical.edges[1:] <= limit / 2 * (1 + 1e-12)]
+        if np.sum(inside >= _ENOUGH_PAIRS) < _ENOUGH_BINS:
             break
     warnings.warn(
         f"semivariogram: no {model} model fits ({trouble}, {empirical.max_lag:.4g} {empirical.unit}".rstrip()
@@ -323,7 +341,7 @@ def _empirical_only(curve: Semivariogram) -> Semivariogram:
     """
     seen = curve.counts > 0
     lags, values, weight = curve.lags[seen], curve.values[seen], curve.counts[seen]
-    far = lags >= 0.5 * curve.max_lag
+    far = lags >= 0.5 * curve.max_lag * (1 - TIE)
     far[-1] = True
     x, y = curve._curve
     nugget = float(y[0])
@@ -355,13 +373,17 @@ def _edges(
         edges = np.asarray(bins, dtype=np.float64)
         return edges if max_lag is None else np.r_[edges[edges < max_lag], max_lag]
     if max_lag is None:
-        largest = 0.0
+        largest, least = 0.0, np.inf
         for rows, cols in pieces:
             distance = positions.between(rows, cols)
-            largest = max(largest, float(distance.max(initial=0.0, where=np.isfinite(distance))))
+            distance = distance[np.isfinite(distance) & (distance > 0)]
+            largest, least = (
+                max(largest, float(distance.max(initial=0.0))),
+                min(least, float(distance.min(initial=np.inf))),
+            )
         if largest == 0:
             raise ValueError(
                 "positions: all observations of each group are at one place, so there is no distance to look at"
             )
-        max_lag = largest / 2
+        max_lag = max(largest / 2, least)
     return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** 2, dtype=np.float64)
