@@ -29,7 +29,7 @@ NOISE = "#d0d0d0"
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     data = make_series(1500, n_clusters=3, n_features=5, segment_lengths=(20, 60), separation=1.5, random_state=1)
-    model = MCGTA(n_neighbors=30, progress=True).fit(data.X, positions=data.positions)
+    model = MCGTA(n_neighbors=30, min_cluster_size=45, progress=True).fit(data.X, positions=data.positions)
     summary = summarise(model, data)
     print(summary)
     write_labels(folder / "labels.csv", model, data)

@@ -12,7 +12,7 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mcgta import MCGTA, LocalModels, MixturePrior, Objective, Positions, Semivariogram, estimator
+from mcgta import MCGTA, LocalModels, MixturePrior, Objective, Positions, Semivariogram, algorithm
 from mcgta.parameters import RULES
 from mcgta.stages.clustering import CLUSTERERS
 from mcgta.stages.dissimilarity import DISSIMILARITIES
@@ -203,15 +203,15 @@ def counted(monkeypatch):
         return counting
 
     for name in ("find_neighborhoods", "fit_local_models", "empirical_semivariogram"):
-        monkeypatch.setattr(estimator, name, count(name, getattr(estimator, name)))
-    compare = estimator.compare_models
+        monkeypatch.setattr(algorithm, name, count(name, getattr(algorithm, name)))
+    compare = algorithm.compare_models
 
     def counting_pairs(*args, **kwargs):
         made = compare(*args, **kwargs)
         made.compare = count("compared", made.compare)
         return made
 
-    monkeypatch.setattr(estimator, "compare_models", counting_pairs)
+    monkeypatch.setattr(algorithm, "compare_models", counting_pairs)
     return calls
 
 

@@ -22,7 +22,7 @@ LAYERS = [
     ["position_input"],
     ["stages"],
     ["datasets", "observations", "parameters", "fitted"],
-    ["prediction"],
+    ["algorithm", "prediction"],
     ["estimator"],
     ["__init__"],
 ]

@@ -2,75 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mcgta.algorithm import Algorithm, Stages
 from mcgta.archive import Archived
 from mcgta.fitted import FITTED, check_fitted
-from mcgta.kernels.wasserstein import null_expectation
 from mcgta.memory import available_bytes, check_tables
-from mcgta.observations import Observations, check_columns, check_neighbors, join_new, sort_observations
-from mcgta.parameters import RULES, check_parameters, draw_seed
-from mcgta.position_input import read_positions
-from mcgta.positions import Positions
+from mcgta.observations import join_new, sort_observations
+from mcgta.parameters import RULES
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
-from mcgta.stages.clustering import find_clusters
-from mcgta.stages.dissimilarity import (
-    FEATURE_BASED,
-    NEEDS_DEFINITE,
-    Dissimilarity,
-    compare_features,
-    compare_models,
-    incomparable,
-    sampling_error,
-)
+from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
 from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
-from mcgta.stages.local_models import LocalModels, fit_local_models
-from mcgta.stages.loss import Loss
+from mcgta.stages.local_models import LocalModels
 from mcgta.stages.membership import Membership
-from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
-from mcgta.stages.prior import MixturePrior, fit_mixture_prior
-from mcgta.stages.semivariogram import Semivariogram, empirical_semivariogram, fit_semivariogram
-from mcgta.types import Array, Index, Labels
+from mcgta.stages.semivariogram import Semivariogram
+from mcgta.types import Array, Labels
 
 _AFTER_SEMIVARIOGRAM = (
     "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "n_jobs", "progress",
 )  # fmt: skip
 # The table of dissimilarities is kept after a fit, for refit, where it takes less than this share of the free memory.
 _KEEP_SHARE = 0.25
-_EPS_SHARE = 0.4
-
-
-@dataclass(frozen=True, eq=False)
-class Stages:
-    """What a fit has computed before the clustering, in canonical order.
-
-    Attributes
-    ----------
-    data : the observations
-    prior, models : None where there are none
-    kept : the rows of ``data`` that can be compared; the loss is about these
-    failed : why others cannot, by the user's rows
-    loss : which holds dissimilarity, positions and semivariogram
-    """
-
-    data: Observations
-    prior: MixturePrior | None
-    models: LocalModels | None
-    kept: Index
-    failed: dict[int, str]
-    loss: Loss
-
-    @property
-    def rows(self) -> Index:
-        """The user's rows of those that can be compared."""
-        return self.data.order[self.kept]
 
 
 def read_features(estimator: BaseEstimator, X: Any, **options: Any) -> Array:
@@ -176,7 +134,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     --------
     >>> from mcgta import MCGTA
     >>> from mcgta.datasets import make_series
-    >>> data = make_series(600, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=1)
+    >>> data = make_series(600, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=20)
     >>> MCGTA(n_neighbors=30).fit(data.X).n_clusters_
     2
     """
@@ -254,17 +212,19 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         groups : array-like of labels or None
             The series, slide or machine of each observation. Groups share clusters but no neighbourhoods.
         """
-        progress = Progress(self.progress)
-        data = self._read(X, positions, groups)
-        prior = self._fit_prior(data)
-        models = self._fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
-        kept, failed = self._comparable(data, models)
+        algorithm, progress = Algorithm(self.get_params(deep=False)), Progress(self.progress)
+        features = read_features(self, X, ensure_min_samples=2, copy=True)
+        check_tables(features.shape[0])
+        data = algorithm.read(features, getattr(self, "feature_names_in_", None), positions, groups)
+        prior = algorithm.fit_prior(data)
+        models = algorithm.fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
+        kept, failed = algorithm.comparable(data, models)
         places = data.positions.take(kept)
-        dissimilarity = self._compare(data.X[kept], models and models.take(kept), data.seed)  # lines 4-5
+        dissimilarity = algorithm.compare(data.X[kept], models and models.take(kept), data.seed)  # lines 4-5
         dissimilarity.matrix(n_jobs=self.n_jobs, progress=progress)
-        semivariogram = self._fit_semivariogram(dissimilarity, places, progress)  # lines 6-8
-        loss = self._loss(dissimilarity, places, semivariogram)  # line 9
-        return self._cluster(Stages(data, prior, models, kept, failed, loss), progress)  # line 10
+        semivariogram = algorithm.fit_semivariogram(dissimilarity, places, progress)  # lines 6-8
+        loss = algorithm.loss(dissimilarity, places, semivariogram)  # line 9
+        return self._cluster(algorithm, Stages(data, prior, models, kept, failed, loss), progress)  # line 10
 
     def refit(self, **params: Any) -> Self:
         """Cluster the same observations with other parameters of the loss or the clusterer; return a new estimator.
@@ -277,16 +237,16 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         wrong = sorted(set(params) - set(_AFTER_SEMIVARIOGRAM))
         if wrong:
             raise ValueError(f"refit cannot change {', '.join(wrong)}: only {', '.join(_AFTER_SEMIVARIOGRAM)}; use fit")
-        new = type(self)(**{**self.get_params(deep=False), **params})
-        check_parameters(new.get_params(deep=False))
+        new = type(self)(**{**self._algorithm.params, **params})
+        algorithm, progress = Algorithm(new.get_params(deep=False)), Progress(new.progress)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(new, name, getattr(self, name))
-        stages, progress = self._restore(), Progress(new.progress)
-        loss = stages.loss
-        loss.dissimilarity.matrix(n_jobs=new.n_jobs, progress=progress)
-        loss = new._loss(loss.dissimilarity, loss.positions, loss.semivariogram)
-        return new._cluster(replace(stages, loss=loss), progress)
+        stages = self._restore()
+        dissimilarity = stages.loss.dissimilarity
+        dissimilarity.matrix(n_jobs=new.n_jobs, progress=progress)
+        loss = algorithm.loss(dissimilarity, stages.loss.positions, stages.loss.semivariogram)
+        return new._cluster(algorithm, replace(stages, loss=loss), progress)
 
     def predict(self, X: Any, *, positions: Any = None, groups: Any = None) -> Labels:
         """Return the cluster of new observations, -1 for noise.
@@ -322,121 +282,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         stages = self._restore()
         return labelling_test(stages.loss, self.labels_[stages.rows])
 
-    # ------------------------------------------------------------------ the stages, with this estimator's options
-
-    def _read(self, X: Any, positions: Any, groups: Any) -> Observations:
-        """Check parameters and input, and sort the rows."""
-        params = self.get_params(deep=False)
-        check_parameters(params)
-        features = read_features(self, X, ensure_min_samples=2, copy=True)
-        check_tables(features.shape[0])
-        check_columns(features, getattr(self, "feature_names_in_", None), self.dissimilarity)
-        places = read_positions(
-            positions, features.shape[0], groups=groups, metric=self.metric, metric_params=self.metric_params
-        )
-        seed = draw_seed(self.random_state)
-        data = sort_observations(features, places, n_neighbors=self.n_neighbors, lags=self.lags, seed=seed)
-        options = {name: params[name] for name in ("covariance", "alpha", "prior", "dissimilarity")}
-        check_neighbors(data.n_neighbors, data.X.shape[1], **options)
-        if self.local_models is not None and self.local_models.means.shape != data.X.shape:
-            raise ValueError(
-                f"local_models holds (observations, features) {self.local_models.means.shape}, but X with lags={self.lags} "
-                f"has {data.X.shape}"
-            )
-        return data
-
-    def _fit_prior(self, data: Observations) -> MixturePrior | None:
-        if self.prior is None or self.dissimilarity in FEATURE_BASED:
-            return None
-        return fit_mixture_prior(data.X, n_components=self.prior_components, random_state=data.seed)
-
-    def _fit_models(self, data: Observations, prior: MixturePrior | None, progress: Progress) -> LocalModels | None:
-        if self.dissimilarity in FEATURE_BASED:
-            return None
-        if self.local_models is not None:
-            models = self.local_models.take(data.order)
-            return models.require_definite(self.dissimilarity) if self.dissimilarity in NEEDS_DEFINITE else models
-        with progress.stage("neighbourhoods"):
-            neighborhoods = find_neighborhoods(data.positions, data.n_neighbors, weights=self.weights)
-        return self._models_on(data.X, neighborhoods, prior, data.seed, progress)
-
-    def _models_on(
-        self, X: Array, neighborhoods: Neighborhoods, prior: MixturePrior | None, seed: int, progress: Progress
-    ) -> LocalModels:
-        models = fit_local_models(
-            X,
-            neighborhoods,
-            covariance=self.covariance,
-            alpha=self.alpha,
-            shrinkage=self.shrinkage,
-            prior=prior,
-            prior_strength=self.prior_strength,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            progress=progress,
-        )
-        return models.require_definite(self.dissimilarity) if self.dissimilarity in NEEDS_DEFINITE else models
-
-    def _comparable(self, data: Observations, models: LocalModels | None) -> tuple[Index, dict[int, str]]:
-        """Return the (sorted) rows that can be compared, and why others cannot, by the user's rows."""
-        failures = models.failures if models is not None else incomparable(data.X, self.dissimilarity)
-        kept = np.setdiff1d(np.arange(data.order.size), list(failures))
-        reasons = {int(data.order[row]): reason for row, reason in failures.items()}
-        if kept.size < 2:
-            first = next(iter(reasons.values()))
-            raise ValueError(
-                f"{len(reasons)} of {data.order.size} observations could not be modelled, the first because {first}"
-            )
-        if reasons:
-            row, reason = next(iter(reasons.items()))
-            warnings.warn(
-                f"{len(reasons)} of {data.order.size} observations have no model and are labelled noise; row {row}: {reason}. "
-                "failed_ lists them all",
-                UserWarning,
-                stacklevel=3,
-            )
-        return kept, dict(sorted(reasons.items()))
-
-    def _compare(self, X: Array, models: LocalModels | None, seed: int) -> Dissimilarity:
-        if models is None:
-            return compare_features(X, self.dissimilarity)
-        return compare_models(models, self.dissimilarity, random_state=seed)
-
-    def _fit_semivariogram(self, dissimilarity: Dissimilarity, places: Positions, progress: Progress) -> Semivariogram:
-        if isinstance(self.semivariogram, Semivariogram):
-            return self.semivariogram
-        empirical = empirical_semivariogram(
-            dissimilarity, places, bins=self.bins, max_lag=self.max_lag, n_jobs=self.n_jobs, progress=progress
-        )
-        return fit_semivariogram(empirical, self.semivariogram, adapt=self.max_lag is None)
-
-    def _loss(self, dissimilarity: Dissimilarity, places: Positions, semivariogram: Semivariogram) -> Loss:
-        return Loss(
-            dissimilarity,
-            places,
-            semivariogram,
-            float(self.beta),
-            float(self.margin),
-            bool(self.hinge),
-            bool(self.within_range),
-        )
-
-    # ------------------------------------------------------------------ results, in the user's order
-
-    def _cluster(self, stages: Stages, progress: Progress) -> Self:
-        """Run the clusterer on the loss and keep what the fit has found."""
+    def _cluster(self, algorithm: Algorithm, stages: Stages, progress: Progress) -> Self:
+        """Run the clusterer on the loss and keep what the fit has found, in the user's order."""
         data, models, loss, rows = stages.data, stages.models, stages.loss, stages.rows
-        min_samples = data.n_neighbors if self.min_samples == "auto" else int(self.min_samples)
         matrix = loss.matrix(n_jobs=self.n_jobs, progress=progress)
-        with progress.stage("clustering"):
-            clustering = find_clusters(
-                matrix,
-                self.clusterer,
-                eps=self._choose_eps(stages),
-                min_samples=min_samples,
-                min_cluster_size=self.min_cluster_size,
-                n_jobs=self.n_jobs,
-            )
+        clustering = algorithm.cluster(matrix, stages, progress)
         membership = Membership.of(clustering)
         self.labels_ = np.full(data.order.size, -1, dtype=np.int64)
         self.labels_[rows] = clustering.labels
@@ -451,51 +301,46 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.noise_share_ = float(np.mean(self.labels_ < 0))
         self.failed_ = stages.failed
         self.n_clusters_ = int(clustering.labels.max()) + 1
-        self.n_neighbors_, self.min_samples_, self.eps_ = data.n_neighbors, min_samples, clustering.eps
-        self.dissimilarity_error_ = sampling_error(models, self.dissimilarity, random_state=data.seed)
-        self._X, self._seed = data.raw, data.seed
+        self.n_neighbors_, self.min_samples_ = data.n_neighbors, algorithm.dense(data.n_neighbors)
+        self.eps_ = clustering.eps
+        self.dissimilarity_error_ = sampling_error(models, algorithm.dissimilarity, random_state=data.seed)
+        self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
         self._dissimilarity: Dissimilarity | None = loss.dissimilarity
         if matrix.nbytes > _KEEP_SHARE * (available_bytes() or matrix.nbytes):
             self._dissimilarity.cached = None
         return self
 
-    def _choose_eps(self, stages: Stages) -> float | str:
-        """Return the radius where the user leaves it to us and the clusterer needs one."""
-        models = stages.models
-        if self.eps != "auto" or self.clusterer != "dbscan" or models is None or self.dissimilarity != "wasserstein2":
-            return self.eps
-        expected = null_expectation(models.covariances[models.fitted], stages.data.n_neighbors)
-        return float(_EPS_SHARE * np.median(expected))
-
     def _restore(self) -> Stages:
         """Return the stages of the fit again; only what was not kept is computed."""
         check_is_fitted(self)
+        algorithm = self._algorithm
         data = sort_observations(
-            self._X, self.positions_, n_neighbors=self.n_neighbors_, lags=self.lags, seed=self._seed
+            self._X, self.positions_, n_neighbors=self.n_neighbors_, lags=algorithm.lags, seed=self._seed
         )
         models = self.local_models_ and self.local_models_.take(data.order)
         kept = np.flatnonzero(~np.isin(data.order, list(self.failed_)))
         if self._dissimilarity is None:
-            self._dissimilarity = self._compare(data.X[kept], models and models.take(kept), data.seed)
-        loss = self._loss(self._dissimilarity, data.positions.take(kept), self.semivariogram_)
+            self._dissimilarity = algorithm.compare(data.X[kept], models and models.take(kept), data.seed)
+        loss = algorithm.loss(self._dissimilarity, data.positions.take(kept), self.semivariogram_)
         return Stages(data, self.prior_, models, kept, self.failed_, loss)
 
     def _place(self, X: Any, positions: Any, groups: Any) -> tuple[Labels, Array]:
         """Labels and strengths of new observations."""
         check_is_fitted(self)
+        algorithm, seed = self._algorithm, self._seed
         features = read_features(self, X, reset=False)
         joined = join_new(self._X, self.positions_, features, positions, groups)
         order = self.positions_.order(self._X)
         return place_new(
             Reference(self.labels_, self.strengths_, order, self.local_models_, self._membership, self.n_neighbors_),
             joined,
-            lags=self.lags,
-            weights=self.weights,
-            dissimilarity=self.dissimilarity,
-            fit_models=lambda X, near: self._models_on(X, near, self.prior_, self._seed, Progress(self.progress)),
-            make_loss=lambda X, models, places: self._loss(
-                self._compare(X, models, self._seed), places, self.semivariogram_
+            lags=algorithm.lags,
+            weights=algorithm.weights,
+            dissimilarity=algorithm.dissimilarity,
+            fit_models=lambda X, near: algorithm.models_on(X, near, self.prior_, seed, Progress(self.progress)),
+            make_loss=lambda X, models, places: algorithm.loss(
+                algorithm.compare(X, models, seed), places, self.semivariogram_
             ),
         )
 
@@ -503,7 +348,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
     def _archive_state(self) -> dict[str, Any]:
         check_is_fitted(self)
-        params = self.get_params(deep=False)
+        params = dict(self._algorithm.params)
         for name in ("metric", "clusterer", "progress"):
             if not isinstance(params[name], (str, bool)):
                 raise ValueError(
@@ -529,7 +374,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         if unknown:
             raise ValueError(f"unknown entries {sorted(unknown)}")
         model = cls(**params)
-        check_parameters(model.get_params(deep=False))
+        model._algorithm = Algorithm(model.get_params(deep=False))
         check_fitted(fitted)
         for name, value in fitted.items():
             setattr(model, name, value.astype(object) if name == "feature_names_in_" else value)

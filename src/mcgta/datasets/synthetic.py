@@ -15,8 +15,8 @@ from mcgta.kernels.covariance import psd_roots
 from mcgta.kernels.wasserstein import wasserstein2
 from mcgta.types import Array, Index
 
-_TRIES = 50
-_RESTARTS = 30
+_TRIES = 200
+_RESTARTS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +118,16 @@ def make_covariances(n_clusters: int, n_features: int, *, separation: float, rng
     """Random covariances Q diag(exp U(-1.2, 1.2)) Q^T whose pairwise Wasserstein-2 distances exceed ``separation``."""
     zero = np.zeros(n_features)
     for _ in range(_RESTARTS):
-        found: list[Array] = []
-        for _ in range(_TRIES * n_clusters):
-            new = _rotate(np.exp(rng.uniform(-1.2, 1.2, n_features)), rng)
-            root = psd_roots(new[None])
-            if all(wasserstein2(zero, root, zero, psd_roots(old[None]))[0] > separation**2 for old in found):
-                found.append(new)
+        drawn = np.array([_rotate(np.exp(rng.uniform(-1.2, 1.2, n_features)), rng) for _ in range(_TRIES)])
+        roots = psd_roots(drawn)
+        far = wasserstein2(zero, roots[:, None], zero, roots[None, :]) > separation**2
+        for first in range(_TRIES):  # start from each, take the first that is far from all taken, and so on
+            found, apart = [first], far[first].copy()
+            while len(found) < n_clusters and apart.any():
+                found.append(int(apart.argmax()))
+                apart &= far[found[-1]]
             if len(found) == n_clusters:
-                return np.array(found)
+                return drawn[found]
     raise ValueError(
         f"separation={separation} is too large for n_clusters={n_clusters} with n_features={n_features}: found no covariances"
     )
@@ -160,7 +162,7 @@ def _rotate(values: Array, rng: np.random.Generator) -> Array:
 
 def _spaced(count: int, extent: float, spacing: float, rng: np.random.Generator) -> Array:
     found: list[Array] = []
-    for _ in range(_TRIES * count):
+    for _ in range(1000 * count):
         new = rng.uniform(0, extent, 2)
         if all(np.linalg.norm(new - old) >= spacing for old in found):
             found.append(new)

@@ -1,0 +1,193 @@
+"""Algorithm 1 with its options: each line of it as a method, bound to the parameters of one fit."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mcgta.kernels.wasserstein import null_expectation
+from mcgta.observations import Observations, check_columns, check_neighbors, sort_observations
+from mcgta.parameters import check_parameters, draw_seed
+from mcgta.position_input import read_positions
+from mcgta.positions import Positions
+from mcgta.progress import Progress
+from mcgta.stages.clustering import Clustering, find_clusters
+from mcgta.stages.dissimilarity import (
+    FEATURE_BASED,
+    NEEDS_DEFINITE,
+    Dissimilarity,
+    compare_features,
+    compare_models,
+    incomparable,
+)
+from mcgta.stages.local_models import LocalModels, fit_local_models
+from mcgta.stages.loss import Loss
+from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
+from mcgta.stages.prior import MixturePrior, fit_mixture_prior
+from mcgta.stages.semivariogram import Semivariogram, empirical_semivariogram, fit_semivariogram
+from mcgta.types import Array, Index
+
+EPS_SHARE = 0.4
+"""The radius of DBSCAN, in expected differences of two samples of one model."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stages:
+    """What a fit has computed before the clustering, in canonical order.
+
+    Attributes
+    ----------
+    data : the observations
+    prior, models : None where there are none
+    kept : the rows of ``data`` that can be compared; the loss is about these
+    failed : why others cannot, by the user's rows
+    loss : which holds dissimilarity, positions and semivariogram
+    """
+
+    data: Observations
+    prior: MixturePrior | None
+    models: LocalModels | None
+    kept: Index
+    failed: dict[int, str]
+    loss: Loss
+
+    @property
+    def rows(self) -> Index:
+        """The user's rows of those that can be compared."""
+        return self.data.order[self.kept]
+
+
+class Algorithm:
+    """The steps of a fit, with the estimator's parameters as they were when it began.
+
+    Prediction and refitting use the steps of the fit, so a parameter set later on the estimator takes effect with its
+    next fit and not before.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        check_parameters(params)
+        self.params = dict(params)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["params"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def read(self, X: Array, names: Any, positions: Any, groups: Any) -> Observations:
+        """Check the observations against the parameters, and sort them."""
+        check_columns(X, names, self.dissimilarity)
+        places = read_positions(
+            positions, X.shape[0], groups=groups, metric=self.metric, metric_params=self.metric_params
+        )
+        seed = draw_seed(self.random_state)
+        data = sort_observations(X, places, n_neighbors=self.n_neighbors, lags=self.lags, seed=seed)
+        options = {name: self.params[name] for name in ("covariance", "alpha", "prior", "dissimilarity")}
+        check_neighbors(data.n_neighbors, data.X.shape[1], **options)
+        if self.local_models is not None and self.local_models.means.shape != data.X.shape:
+            raise ValueError(
+                f"local_models holds (observations, features) {self.local_models.means.shape}, but X with lags={self.lags} "
+                f"has {data.X.shape}"
+            )
+        return data
+
+    def fit_prior(self, data: Observations) -> MixturePrior | None:
+        """Fit the global mixture, where one is wanted."""
+        if self.prior is None or self.dissimilarity in FEATURE_BASED:
+            return None
+        return fit_mixture_prior(data.X, n_components=self.prior_components, random_state=data.seed)
+
+    def fit_models(self, data: Observations, prior: MixturePrior | None, progress: Progress) -> LocalModels | None:
+        """Find neighbourhoods and fit a model on each, unless models were passed in; None for dissimilarities of features."""
+        if self.dissimilarity in FEATURE_BASED:
+            return None
+        if self.local_models is not None:
+            return self._definite(self.local_models.take(data.order))
+        with progress.stage("neighbourhoods"):
+            neighborhoods = find_neighborhoods(data.positions, data.n_neighbors, weights=self.weights)
+        return self.models_on(data.X, neighborhoods, prior, data.seed, progress)
+
+    def models_on(
+        self, X: Array, neighborhoods: Neighborhoods, prior: MixturePrior | None, seed: int, progress: Progress
+    ) -> LocalModels:
+        """Fit a model on each neighbourhood."""
+        models = fit_local_models(
+            X,
+            neighborhoods,
+            covariance=self.covariance,
+            alpha=self.alpha,
+            shrinkage=self.shrinkage,
+            prior=prior,
+            prior_strength=self.prior_strength,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+            progress=progress,
+        )
+        return self._definite(models)
+
+    def _definite(self, models: LocalModels) -> LocalModels:
+        return models.require_definite(self.dissimilarity) if self.dissimilarity in NEEDS_DEFINITE else models
+
+    def comparable(self, data: Observations, models: LocalModels | None) -> tuple[Index, dict[int, str]]:
+        """Return the (sorted) rows that can be compared, and why others cannot, by the user's rows."""
+        failures = models.failures if models is not None else incomparable(data.X, self.dissimilarity)
+        kept = np.setdiff1d(np.arange(data.order.size), list(failures))
+        reasons = dict(sorted((int(data.order[row]), reason) for row, reason in failures.items()))
+        if not reasons:
+            return kept, reasons
+        row, reason = next(iter(reasons.items()))
+        said = f"{len(reasons)} of {data.order.size} observations have no model"
+        if kept.size < 2:
+            raise ValueError(f"{said}, which leaves nothing to cluster; row {row}: {reason}")
+        warnings.warn(
+            f"{said} and are labelled noise; row {row}: {reason}. failed_ lists them all", UserWarning, stacklevel=4
+        )
+        return kept, reasons
+
+    def compare(self, X: Array, models: LocalModels | None, seed: int) -> Dissimilarity:
+        """Return the dissimilarity of the observations, by their models or their features."""
+        if models is None:
+            return compare_features(X, self.dissimilarity)
+        return compare_models(models, self.dissimilarity, random_state=seed)
+
+    def fit_semivariogram(self, dissimilarity: Dissimilarity, places: Positions, progress: Progress) -> Semivariogram:
+        """Return the semivariogram, unless one was passed in."""
+        if isinstance(self.semivariogram, Semivariogram):
+            return self.semivariogram
+        empirical = empirical_semivariogram(
+            dissimilarity, places, bins=self.bins, max_lag=self.max_lag, n_jobs=self.n_jobs, progress=progress
+        )
+        return fit_semivariogram(empirical, self.semivariogram, adapt=self.max_lag is None)
+
+    def loss(self, dissimilarity: Dissimilarity, places: Positions, semivariogram: Semivariogram) -> Loss:
+        """Return the loss of every pair."""
+        options = (float(self.beta), float(self.margin), bool(self.hinge), bool(self.within_range))
+        return Loss(dissimilarity, places, semivariogram, *options)
+
+    def cluster(self, matrix: Array, stages: Stages, progress: Progress) -> Clustering:
+        """Cluster on the table of losses."""
+        with progress.stage("clustering"):
+            return find_clusters(
+                matrix,
+                self.clusterer,
+                eps=self._choose_eps(stages),
+                min_samples=self.dense(stages.data.n_neighbors),
+                min_cluster_size=self.min_cluster_size,
+                n_jobs=self.n_jobs,
+            )
+
+    def dense(self, n_neighbors: int) -> int:
+        """Return the observations that make a place dense."""
+        return n_neighbors if self.min_samples == "auto" else int(self.min_samples)
+
+    def _choose_eps(self, stages: Stages) -> float | str:
+        """Return the radius where the user leaves it to us and the clusterer needs one."""
+        models = stages.models
+        if self.eps != "auto" or self.clusterer != "dbscan" or models is None or self.dissimilarity != "wasserstein2":
+            return self.eps
+        expected = null_expectation(models.covariances[models.fitted], stages.data.n_neighbors)
+        return float(EPS_SHARE * np.median(expected))
