@@ -291,7 +291,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.labels_ = np.full(data.order.size, -1, dtype=np.int64)
         self.labels_[rows] = clustering.labels
         self.strengths_ = np.zeros(data.order.size)
-        self.strengths_[rows] = membership.strengths(matrix[:, membership.anchors], clustering.labels)
+        self.strengths_[rows] = membership.strengths(matrix, clustering.labels)
         self.local_models_ = models and models.take(data.back)
         self.positions_ = data.positions.take(data.back)
         self.prior_ = stages.prior

@@ -15,8 +15,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 
+from mcgta.parallel import tiles
 from mcgta.types import Array, Labels, Mask
 
+_TILE = 512
 CLUSTERERS = ("dbscan", "hdbscan", "optics")
 
 
@@ -64,7 +66,7 @@ def find_clusters(
     """
     count = matrix.shape[0]
     if clusterer == "dbscan":
-        own = np.partition(matrix, min(min_samples, count) - 1, axis=1)[:, min(min_samples, count) - 1]
+        own = _to_nearest(matrix, min(min_samples, count))
         radius = knee(own) if eps == "auto" else float(eps)
         # A radius of zero still joins observations at loss zero; scikit-learn wants it positive.
         found = DBSCAN(
@@ -108,6 +110,12 @@ def find_clusters(
     labels = number(labels)
     own, radii = _nearest_members(matrix, labels)
     return Clustering(labels, labels >= 0, own, radii, np.nan if eps == "auto" else float(eps))
+
+
+def _to_nearest(matrix: Array, k: int) -> Array:
+    """Return each row's k-th smallest entry, a tile of rows at a time."""
+    parts = tiles(matrix.shape[0], _TILE)
+    return np.concatenate([np.partition(matrix[part], k - 1, axis=1)[:, k - 1] for part in parts])
 
 
 def knee(heights: Array) -> float:
