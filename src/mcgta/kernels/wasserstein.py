@@ -32,6 +32,10 @@ def wasserstein2(mean_a: Array, root_a: Array, mean_b: Array, root_b: Array) -> 
     traces = (root_a**2).sum(axis=(-2, -1)) + (root_b**2).sum(axis=(-2, -1))
     if root_a.shape[-1] == 1:
         nuclear = (root_a * root_b)[..., 0, 0]
+    elif root_a.shape[-1] == 2:  # (s1 + s2)^2 = |P|_F^2 + 2 |det P|
+        product = root_a @ root_b
+        determinant = product[..., 0, 0] * product[..., 1, 1] - product[..., 0, 1] * product[..., 1, 0]
+        nuclear = np.sqrt((product**2).sum(axis=(-2, -1)) + 2 * np.abs(determinant))
     else:
         nuclear = np.linalg.svd(root_a @ root_b, compute_uv=False).sum(axis=-1)
     return shift + np.maximum(traces - 2 * nuclear, 0.0)
