@@ -14,6 +14,6 @@ html_title = f"mcgta {release}"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 napoleon_numpy_docstring = True
-napoleon_use_ivar = True
+napoleon_use_ivar = False
 myst_heading_anchors = 2
 suppress_warnings = ["myst.xref_missing"]

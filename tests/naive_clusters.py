@@ -15,9 +15,9 @@ import naive
 def empirical_curve(edges, lags, values, counts):
     """Gamma, range, sill and nugget read off the bins themselves.
 
-    The curve is made non-decreasing, starts at (0, nugget), is joined by straight lines and stays level after its last
-    point. The sill is the mean over the pairs in the farther half of the lags; the range is where the curve first
-    reaches 95 % of the rise from the nugget to the sill.
+    The curve is made non-decreasing, starts at (0, nugget), is joined by straight lines, stays level after its last
+    point and never exceeds the sill. The sill is the mean over the pairs in the farther half of the lags; the range is
+    where the curve first reaches 95 % of the rise from the nugget to the sill.
     """
     seen = [k for k in range(len(counts)) if counts[k] > 0]
     x, y, w = ([float(a[k]) for k in seen] for a in (lags, values, counts))
@@ -31,8 +31,8 @@ def empirical_curve(edges, lags, values, counts):
             return sill
         for k in range(len(x) - 1):
             if x[k] <= h < x[k + 1]:
-                return y[k] + (y[k + 1] - y[k]) * (h - x[k]) / (x[k + 1] - x[k])
-        return y[-1]
+                return min(sill, y[k] + (y[k + 1] - y[k]) * (h - x[k]) / (x[k + 1] - x[k]))
+        return min(sill, y[-1])
 
     goal, range_ = nugget + 0.95 * (sill - nugget), x[-1]
     for k in range(len(x)):

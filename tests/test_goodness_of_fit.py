@@ -60,6 +60,7 @@ def test_the_share_of_passing_pairs_by_bin_agrees_with_counting(groups, edges):
         labels = np.random.default_rng(seed).integers(-1, 3, 30)
         found = labelling_test(loss, labels, edges=None if edges is None else np.array(edges))
         used = loss.semivariogram.edges if edges is None else edges
+        used = used if used[0] == 0 else [0.0, *used]
         pairs, passed = naive_clusters.passing_by_bin(W, D, gamma, 0.5, labels, used)
         assert found.pairs.tolist() == pairs
         assert found.passed.tolist() == passed

@@ -20,7 +20,6 @@ EXPECTED = {
     "check_clustering": f"it wants blobs found again after shuffling; {ROW_ORDER_IS_TIME}",
     "check_methods_sample_order_invariance": f"it shuffles the rows of predict; {ROW_ORDER_IS_TIME}",
     "check_methods_subset_invariance": "it predicts single rows; a model of a row needs its neighbours in time",
-    "check_fit_idempotent": "it predicts 20 rows with n_neighbors = 26; a series shorter than a neighbourhood is refused",
 }
 
 
@@ -29,7 +28,11 @@ def results() -> dict[str, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = check_estimator(MCGTA(), on_fail=None, on_skip=None)
-    return {result["check_name"]: f"{result['status']}: {result['exception']!r}" for result in found}
+    outcomes: dict[str, str] = {}
+    for result in found:
+        if not outcomes.get(result["check_name"], "").startswith("failed"):
+            outcomes[result["check_name"]] = f"{result['status']}: {result['exception']!r}"
+    return outcomes
 
 
 def test_every_check_of_scikit_learn_passes_but_the_explained_ones(results: dict[str, str]) -> None:

@@ -99,6 +99,8 @@ class Algorithm:
         """Fit the global mixture, where one is wanted."""
         if self.prior is None or self.dissimilarity in FEATURE_BASED:
             return None
+        if self.local_models is not None and self.local_models.prior is not None:
+            return self.local_models.prior
         return fit_mixture_prior(data.X, n_components=self.prior_components, random_state=data.seed)
 
     def fit_models(self, data: Observations, prior: MixturePrior | None, progress: Progress) -> LocalModels | None:
@@ -157,6 +159,9 @@ class Algorithm:
     def fit_semivariogram(self, dissimilarity: Dissimilarity, places: Positions, progress: Progress) -> Semivariogram:
         """Return the semivariogram, unless one was passed in."""
         if isinstance(self.semivariogram, Semivariogram):
+            if self.semivariogram.unit != places.unit:
+                units = [unit or "the unit of the input" for unit in (self.semivariogram.unit, places.unit)]
+                raise ValueError(f"semivariogram has distances in {units[0]}, but positions are in {units[1]}")
             return self.semivariogram
         empirical = empirical_semivariogram(
             dissimilarity, places, bins=self.bins, max_lag=self.max_lag, n_jobs=self.n_jobs, progress=progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -39,6 +40,15 @@ def read_features(estimator: BaseEstimator, X: Any, **options: Any) -> Array:
         if "X" in str(error).replace(":", " ").split():
             raise
         raise ValueError(f"X: {error}") from error
+
+
+def warn_of_positions_as_target(y: Any) -> None:
+    """Point out what looks like positions in the place of the ignored target."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "")
+    if y is not None and ((np.ndim(y) == 2 and np.shape(y)[1] > 1) or kind in ("M", "m") or hasattr(y, "geom_type")):
+        warnings.warn(
+            "y is ignored, and looks like positions; did you mean fit(X, positions=...)?", UserWarning, stacklevel=3
+        )
 
 
 class MCGTA(ClusterMixin, BaseEstimator, Archived):
@@ -124,11 +134,14 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     noise_share_ : share of observations labelled noise, failed ones included
     failed_ : dict of row -> reason, for observations whose model could not be fitted; they are labelled noise
     n_clusters_ : number of clusters
-    n_neighbors_, min_samples_, eps_ : the values used
+    n_neighbors_ : the size of the neighbourhoods
+    min_samples_ : the observations that make a place dense
+    eps_ : the radius; NaN where the clusterer has none
     positions_ : Positions
     prior_ : MixturePrior or None
     dissimilarity_error_ : typical sampling error of "js" and "tv"; 0 for the others, which are exact
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    n_features_in_ : number of features
+    feature_names_in_ : their names, where X had text for all of them
 
     Examples
     --------
@@ -213,9 +226,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             The series, slide or machine of each observation. Groups share clusters but no neighbourhoods.
         """
         algorithm, progress = Algorithm(self.get_params(deep=False)), Progress(self.progress)
-        features = read_features(self, X, ensure_min_samples=2, copy=True)
-        check_tables(features.shape[0])
-        data = algorithm.read(features, getattr(self, "feature_names_in_", None), positions, groups)
+        warn_of_positions_as_target(y)
+        shape = type(self)()  # takes note of the columns, which are this estimator's only once the fit has succeeded
+        features = read_features(shape, X, ensure_min_samples=2, copy=True)
+        check_tables(features.shape[0], self.clusterer, distances=self.metric == "precomputed" or callable(self.metric))
+        data = algorithm.read(features, getattr(shape, "feature_names_in_", None), positions, groups)
         prior = algorithm.fit_prior(data)
         models = algorithm.fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
         kept, failed = algorithm.comparable(data, models)
@@ -224,7 +239,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         dissimilarity.matrix(n_jobs=self.n_jobs, progress=progress)
         semivariogram = algorithm.fit_semivariogram(dissimilarity, places, progress)  # lines 6-8
         loss = algorithm.loss(dissimilarity, places, semivariogram)  # line 9
-        return self._cluster(algorithm, Stages(data, prior, models, kept, failed, loss), progress)  # line 10
+        self._cluster(algorithm, Stages(data, prior, models, kept, failed, loss), progress)  # line 10
+        return self._note_columns(shape)
 
     def refit(self, **params: Any) -> Self:
         """Cluster the same observations with other parameters of the loss or the clusterer; return a new estimator.
@@ -239,22 +255,22 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             raise ValueError(f"refit cannot change {', '.join(wrong)}: only {', '.join(_AFTER_SEMIVARIOGRAM)}; use fit")
         new = type(self)(**{**self._algorithm.params, **params})
         algorithm, progress = Algorithm(new.get_params(deep=False)), Progress(new.progress)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(new, name, getattr(self, name))
         stages = self._restore()
         dissimilarity = stages.loss.dissimilarity
         dissimilarity.matrix(n_jobs=new.n_jobs, progress=progress)
         loss = algorithm.loss(dissimilarity, stages.loss.positions, stages.loss.semivariogram)
-        return new._cluster(algorithm, replace(stages, loss=loss), progress)
+        new._cluster(algorithm, replace(stages, loss=loss), progress)
+        return new._note_columns(self)
 
     def predict(self, X: Any, *, positions: Any = None, groups: Any = None) -> Labels:
         """Return the cluster of new observations, -1 for noise.
 
-        A new observation's model is fitted on its n nearest among the observations of the fit and the other new ones of
-        the same group; without positions (of a fit without positions) the new rows are a series of their own, and a
-        group not seen in the fit is as well. An observation of the fit, given again, has the label it has. See
-        :mod:`mcgta.stages.membership` for the rule.
+        A new observation among those of the fit (no farther from the nearest than that one's n/4-th neighbour) gets a model
+        fitted on itself and its n - 1 nearest in the fit, whatever else is asked in the same call. Beyond the fit's reach,
+        other new observations are neighbours too. A group not seen in the fit is a set of its own, and so are new rows
+        without positions (of a fit without positions). An observation of the fit, given again at its position, keeps its
+        label. An observation without a model is reported by a warning, and noise. See :mod:`mcgta.stages.membership` for
+        the rule.
 
         ``X``, ``positions`` and ``groups`` are as in :meth:`fit`; for precomputed distances ``positions`` holds those
         to the observations of the fit, (M, N).
@@ -282,7 +298,15 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         stages = self._restore()
         return labelling_test(stages.loss, self.labels_[stages.rows])
 
-    def _cluster(self, algorithm: Algorithm, stages: Stages, progress: Progress) -> Self:
+    def _note_columns(self, seen: BaseEstimator) -> Self:
+        """Take over the number and names of the features."""
+        self.n_features_in_ = seen.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(seen, "feature_names_in_"):
+            self.feature_names_in_ = seen.feature_names_in_
+        return self
+
+    def _cluster(self, algorithm: Algorithm, stages: Stages, progress: Progress) -> None:
         """Run the clusterer on the loss and keep what the fit has found, in the user's order."""
         data, models, loss, rows = stages.data, stages.models, stages.loss, stages.rows
         matrix = loss.matrix(n_jobs=self.n_jobs, progress=progress)
@@ -307,9 +331,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
         self._dissimilarity: Dissimilarity | None = loss.dissimilarity
-        if matrix.nbytes > _KEEP_SHARE * (available_bytes() or matrix.nbytes):
+        free = available_bytes()
+        if free is not None and matrix.nbytes > _KEEP_SHARE * free:
             self._dissimilarity.cached = None
-        return self
 
     def _restore(self) -> Stages:
         """Return the stages of the fit again; only what was not kept is computed."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-_TABLES = 3  # dissimilarities, losses, and what the clusterer makes of them
+# Tables of all pairs held at the same time, as measured: dissimilarities, losses, and what the algorithm makes of them.
+_TABLES = {"dbscan": 6, "hdbscan": 5, "optics": 4}
+_OTHER_TABLES = 4
+_DISTANCE_TABLES = 4
 
 
 def available_bytes() -> int | None:
@@ -19,12 +23,17 @@ def available_bytes() -> int | None:
     return None
 
 
-def check_tables(count: int) -> None:
-    """Refuse to start on more observations than the tables of all pairs leave room for."""
-    needed, free = _TABLES * 8 * count**2, available_bytes()
+def check_tables(count: int, clusterer: Any, *, distances: bool) -> None:
+    """Refuse to start on more observations than the tables of all pairs leave room for.
+
+    ``distances`` says whether the distances of positions are a table as well.
+    """
+    tables = _TABLES.get(clusterer, _OTHER_TABLES) if isinstance(clusterer, str) else _OTHER_TABLES
+    tables += _DISTANCE_TABLES * distances
+    needed, free = tables * 8 * count**2, available_bytes()
     if free is not None and needed > free:
-        most = int((free / (8 * _TABLES)) ** 0.5)
+        most = int((free / (8 * tables)) ** 0.5)
         raise MemoryError(
-            f"{count} observations need {_TABLES} tables of all pairs, {_TABLES} x 8 x {count}^2 bytes = {needed / 2**30:.1f} "
-            f"GiB, but {free / 2**30:.1f} GiB are free; at most {most} observations fit"
+            f"{count} observations need up to {tables} tables of all pairs, {tables} x 8 x {count}^2 bytes = "
+            f"{needed / 2**30:.1f} GiB, but {free / 2**30:.1f} GiB are free; at most {most} observations fit"
         )

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 from sklearn.utils import check_random_state
 
 from mcgta.positions import METRICS
 from mcgta.stages.clustering import CLUSTERERS
-from mcgta.stages.dissimilarity import DISSIMILARITIES
+from mcgta.stages.dissimilarity import DISSIMILARITIES, FEATURE_BASED
 from mcgta.stages.local_models import COVARIANCES, LocalModels
 from mcgta.stages.neighborhoods import KERNELS
 from mcgta.stages.semivariogram import MODELS, Semivariogram
@@ -171,7 +172,7 @@ def suggest(value: Any, words: Sequence[str]) -> str:
 def _check_together(params: Mapping[str, Any]) -> None:
     clusterer = params["clusterer"]
     named = isinstance(clusterer, str)
-    if not params["hinge"] and named:
+    if not params["hinge"] and (named or isinstance(clusterer, (DBSCAN, HDBSCAN, OPTICS))):
         raise ValueError(
             f"hinge=False makes the loss of close pairs negative, and clusterer={clusterer!r} needs distances >= 0; use "
             "hinge=True, or a clusterer object that takes negative values, such as "
@@ -184,8 +185,24 @@ def _check_together(params: Mapping[str, Any]) -> None:
                     f"{name}={params[name]!r} has no effect on a clusterer object; set it on the object itself"
                 )
         _check_takes_distances(clusterer)
+    if clusterer == "optics" and params["min_samples"] == 1:
+        raise ValueError("min_samples=1 is not allowed: clusterer='optics' needs at least 2")
     if params["covariance"] == "min_cov_det" and params["weights"] != "uniform":
         raise ValueError(f"weights={params['weights']!r}: covariance='min_cov_det' knows uniform weights only")
+    for name in ("prior_components", "prior_strength"):
+        if params[name] is not None and params["prior"] is None:
+            raise ValueError(f"{name}={params[name]!r} has no effect without prior='gmm'")
+    if params["dissimilarity"] in FEATURE_BASED:
+        for name, default in (("prior", None), ("local_models", None), ("weights", "uniform")):
+            if params[name] is not default and params[name] != default:
+                raise ValueError(
+                    f"{name}={params[name]!r} has no effect with dissimilarity={params['dissimilarity']!r}, which compares "
+                    "features and fits no local models"
+                )
+    if params["max_lag"] is not None and isinstance(params["semivariogram"], Semivariogram):
+        raise ValueError(f"max_lag={params['max_lag']!r} has no effect on a semivariogram that is fitted already")
+    if params["max_lag"] is not None and not isinstance(params["bins"], numbers.Integral):
+        raise ValueError(f"max_lag={params['max_lag']!r} has no effect where bins gives the edges; end them there")
     if params["metric_params"] is not None and params["metric"] != "spacetime":
         raise ValueError(f"metric_params={params['metric_params']!r} has no effect with metric={params['metric']!r}")
 

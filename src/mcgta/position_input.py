@@ -19,6 +19,7 @@ from mcgta.positions import METRICS, Metric, Positions, checked_distance
 from mcgta.types import Array, Index, Mask
 
 LONGITUDE_NAMES = ("lon", "lng", "long", "longitude", "decimallongitude")
+TIME_NAMES = ("t", "time", "timestamp", "date", "datetime", "when")
 _SYMMETRY_CHECKS = 20
 LATITUDE_NAMES = ("lat", "latitude", "decimallatitude")
 
@@ -51,7 +52,7 @@ def read_positions(
         None means that the order of the rows is time, one step a row. One column of numbers, datetimes or timedeltas
         is time. Several columns are coordinates. For ``haversine`` the columns are (longitude, latitude) in degrees,
         in this order unless they are named; GeoPandas points know their own order and metric. For ``spacetime`` time is
-        the datetime column, or the last one. For ``precomputed`` it is the table of distances, inf for never.
+        the datetime column, the one named so, or the last one. For ``precomputed`` it is the table of distances, inf for never.
     n_rows : number of observations
     groups : labels of the series, slides or machines that observations belong to; None for a single group
     metric : one of ``auto, time, euclidean, haversine, spacetime, precomputed``, or a function of two positions
@@ -75,7 +76,7 @@ def read_positions(
             )
         return Positions("time", _steps(codes)[:, None], codes, names, unit="step")
 
-    table = _read_table(positions, n_rows, like.origin if like is not None else None)
+    table = _read_table(positions, n_rows, like.origin if like is not None else None, timed=metric == "spacetime")
     _refuse_missing(table)
     if like is not None and any(table.dated) != like.dated:
         kinds = ("datetimes or timedeltas", "numbers")
@@ -128,7 +129,7 @@ def read_groups(groups: Any, n_rows: int) -> tuple[Index, NDArray[Any]]:
     kinds = sorted({type(label).__name__ for label in items})
     if len(kinds) > 1:
         raise ValueError(f"groups mixes labels of types {', '.join(kinds)}; use one type, such as text")
-    labels = np.asarray(items)
+    labels = np.asarray(items, dtype="datetime64[ns]" if isinstance(items[0], datetime.date) else None)
     if labels.dtype.kind not in "biuUSfM":
         raise ValueError(f"groups must hold numbers, text or dates, got labels of type {labels.dtype}")
     names, codes = np.unique(labels, return_inverse=True)
@@ -152,14 +153,10 @@ def _steps(codes: Index) -> Array:
     return steps
 
 
-def _read_table(positions: Any, n_rows: int, origin: int | None) -> _Table:
+def _read_table(positions: Any, n_rows: int, origin: int | None, *, timed: bool) -> _Table:
     geometry = getattr(positions, "geometry", None)
-    if geometry is not None and hasattr(geometry, "x") and hasattr(geometry, "crs"):
-        crs = geometry.crs
-        values = np.column_stack([np.asarray(geometry.x, dtype=float), np.asarray(geometry.y, dtype=float)])
-        table = _Table(
-            values, ("longitude", "latitude"), (False, False), None, bool(crs is not None and crs.is_geographic)
-        )
+    if geometry is not None and hasattr(geometry, "geom_type") and hasattr(geometry, "crs"):
+        table = _read_geometry(positions, geometry, origin, timed=timed)
     else:
         columns, names = _columns(positions)
         read = [_read_column(column, name) for column, name in zip(columns, names, strict=True)]
@@ -169,6 +166,28 @@ def _read_table(positions: Any, n_rows: int, origin: int | None) -> _Table:
     if table.values.shape[0] != n_rows:
         raise ValueError(f"positions has {table.values.shape[0]} rows but X has {n_rows}; they must be the same")
     return table
+
+
+def _read_geometry(positions: Any, geometry: Any, origin: int | None, *, timed: bool) -> _Table:
+    """GeoPandas points, and the datetime column beside them where time is wanted."""
+    kinds = sorted(set(geometry.geom_type.dropna()) - {"Point"})
+    if kinds:
+        raise ValueError(f"positions holds geometries of type {', '.join(kinds)}; use points, such as their centroids")
+    geographic = bool(geometry.crs is not None and geometry.crs.is_geographic)
+    values = [np.asarray(geometry.x, dtype=float), np.asarray(geometry.y, dtype=float)]
+    names = ["longitude", "latitude"] if geographic else ["x", "y"]
+    if not geographic and bool(geometry.has_z.all()):
+        values.append(np.asarray(geometry.z, dtype=float))
+        names.append("z")
+    if not timed:
+        return _Table(np.column_stack(values), tuple(names), (False,) * len(names), None, geographic)
+    columns = [name for name in getattr(positions, "columns", ()) if getattr(positions[name].dtype, "kind", "") in "Mm"]
+    if len(columns) != 1:
+        raise ValueError(f"metric='spacetime' needs one datetime column beside the geometry, got {columns or 'none'}")
+    table = nw.from_native(positions[columns], eager_only=True)
+    when, origin = _measure_time([_read_column(table[columns[0]], str(columns[0]))], origin)
+    dated = (False,) * len(names) + (True,)
+    return _Table(np.column_stack([*values, when]), (*names, str(columns[0])), dated, origin, geographic)
 
 
 def _columns(positions: Any) -> tuple[list[Any], tuple[str, ...]]:
@@ -269,9 +288,14 @@ def _choose_metric(metric: str | Metric, table: _Table) -> str:
         return "haversine" if table.geographic else "euclidean"
     if table.values.shape[1] == 1:
         return "time"
-    if table.values.shape[1] == 2 and _degrees_order(table) is not None:
-        return "haversine"
-    return "euclidean"
+    if _degrees_order(table) is None:
+        return "euclidean"
+    if table.values.shape[1] > 2:
+        raise ValueError(
+            f"positions has columns {list(table.names)}, degrees and others; pass longitude and latitude alone, or say which "
+            "metric= is meant"
+        )
+    return "haversine"
 
 
 def _as_time(table: _Table, codes: Index, names: NDArray[Any]) -> Positions:
@@ -313,7 +337,7 @@ def _as_spacetime(table: _Table, codes: Index, names: NDArray[Any], params: dict
         or not 0 < time_scale < np.inf
     ):
         raise ValueError(f"metric_params['time_scale']={time_scale!r} must be a positive number")
-    space = params.get("space", "euclidean")
+    space = params.get("space", "euclidean" if _degrees_order(table) is None else "haversine")
     if space not in ("euclidean", "haversine"):
         raise ValueError(f"metric_params['space']={space!r} is not one of euclidean, haversine")
     if table.values.shape[1] < 2:
@@ -321,7 +345,8 @@ def _as_spacetime(table: _Table, codes: Index, names: NDArray[Any], params: dict
     when = [k for k, dated in enumerate(table.dated) if dated]
     if len(when) > 1:
         raise ValueError(f"metric='spacetime' takes one time column, got {[table.names[k] for k in when]}")
-    time = when[0] if when else table.values.shape[1] - 1
+    when = when or [k for k, name in enumerate(table.names) if name.strip().lower() in TIME_NAMES]
+    time = when[0] if len(when) == 1 else table.values.shape[1] - 1
     place = [k for k in range(table.values.shape[1]) if k != time]
     spatial = _Table(table.values[:, place], tuple(table.names[k] for k in place))
     values = _as_degrees(spatial, 2) if space == "haversine" else spatial.values

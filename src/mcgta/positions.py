@@ -168,15 +168,21 @@ class Positions(Archived):
         """Return the canonical order of the rows: by group, then position, then features.
 
         Every stage runs in this order, which makes the result independent of the order in which rows were given.
-        Rows that agree in all of these are interchangeable.
+        Rows that agree in all of these are interchangeable. Of precomputed distances, which have no coordinates, rows alike
+        in features are told apart by their distances to others, as far as that goes.
         """
-        keys = [*X.T[::-1]]
-        if self.matrix is not None and self.metric == "precomputed":
-            finite = np.where(np.isfinite(self.matrix), self.matrix, 0.0)
-            finite.sort(axis=1)
-            keys = [finite.sum(axis=1), (finite**2).sum(axis=1), *keys]
-        keys += [*self.coordinates.T[::-1], self.groups]
-        return np.lexsort(keys)
+        keys = [*X.T[::-1], *self.coordinates.T[::-1], self.groups]
+        if self.metric != "precomputed" or self.matrix is None:
+            return np.lexsort(keys)
+        rank, classes, weights = _ranks(keys), 0, np.sqrt(np.arange(2.0, len(self) + 2))
+        # Rows alike so far are told apart by how far they are from which others.
+        while classes < rank.max(initial=-1) + 1 < len(self):
+            classes = int(rank.max()) + 1
+            finite = np.where(np.isfinite(self.matrix), self.matrix, -1.0)
+            seen = np.lexsort((finite, np.broadcast_to(rank, finite.shape)), axis=1)
+            finite = np.take_along_axis(finite, seen, axis=1)
+            rank = _ranks([(finite * weights).sum(axis=1), (finite**2).sum(axis=1), rank])
+        return np.argsort(rank, kind="stable")
 
     def join(self, other: Positions, *, apart: bool = False, cross: Array | None = None) -> Positions:
         """Put the observations of ``other`` after these; groups of one name are one group.
@@ -199,3 +205,14 @@ class Positions(Archived):
                 raise ValueError(f"cross must hold the distances between the sets, shape ({len(other)}, {len(self)})")
             matrix = np.block([[self.matrix, cross.T], [cross, other.matrix]])
         return replace(self, coordinates=coordinates, groups=groups.astype(np.int64), group_names=names, matrix=matrix)
+
+
+def _ranks(keys: list[Any]) -> Index:
+    """Dense ranks 0, 1, ... of rows by keys, the last key first; equal rows share a rank."""
+    order = np.lexsort(keys)
+    differ = np.zeros(order.size, dtype=bool)
+    for key in keys:
+        differ[1:] |= key[order][1:] != key[order][:-1]
+    rank = np.empty(order.size, dtype=np.intp)
+    rank[order] = differ.cumsum()
+    return rank

@@ -64,16 +64,20 @@ def place_new(
     if joined.fresh.size == 0:
         return labels, strengths
 
-    X = stack_lags(joined.X, joined.positions, lags)
+    fitted = np.arange(fit.order.size)
     new = fit.order.size + np.arange(joined.fresh.size)
+    X = stack_lags(joined.X, joined.positions, lags)
+    X[fitted] = stack_lags(joined.X[fitted], joined.positions.take(fitted), lags)
     if fit.models is None:
         models, failures = None, incomparable(X[new], dissimilarity)
     else:
-        models = fit_models(X, find_neighborhoods(joined.positions, fit.n_neighbors, weights=weights, of=new))
+        models = fit_models(X, _neighborhoods(joined.positions, fit.order.size, fit.n_neighbors, weights))
         failures = models.failures
     _report(failures, joined.fresh)
 
     placed = np.setdiff1d(np.arange(new.size), list(failures))
+    if placed.size == 0:
+        return labels, strengths
     anchors = np.flatnonzero(np.isin(fit.order, fit.membership.anchors))
     if fit.models is not None and models is not None:
         models = fit.models.take(fit.order[anchors]).append(models.take(placed))
@@ -87,14 +91,34 @@ def place_new(
     return labels, strengths
 
 
+def _neighborhoods(positions: Positions, fitted: int, n: int, weights: str) -> Neighborhoods:
+    """Neighbourhoods of the new observations: in the fit for those within its reach, among all beyond it."""
+    of_fit = np.arange(len(positions)) < fitted
+    new = np.arange(fitted, len(positions))
+    near = find_neighborhoods(positions, n, weights=weights, of=new, among=of_fit)
+    far = np.ones(new.size, dtype=bool)
+    rows = np.flatnonzero(near.complete)
+    if rows.size:
+        others = np.where(near.indices[rows] == new[rows, None], np.inf, near.distances[rows])
+        closest = near.indices[rows][np.arange(rows.size), others.argmin(axis=1)]
+        around = find_neighborhoods(positions, n, of=closest, among=of_fit)
+        reach = np.sort(around.distances, axis=1)[:, -(-n // 4)]
+        far[rows] = ~(others.min(axis=1) <= reach)
+    if not far.any():
+        return near
+    out = {name: getattr(near, name).copy() for name in ("indices", "distances", "weights")}
+    beyond = find_neighborhoods(positions, n, weights=weights, of=new[far])
+    for name, values in out.items():
+        values[far] = getattr(beyond, name)
+    return Neighborhoods(new, **out)
+
+
 def _report(failures: dict[int, str], rows: Index) -> None:
-    if not failures:
-        return
-    first, reason = next(iter(failures.items()))
-    if len(failures) == rows.size:
-        raise ValueError(f"none of the {rows.size} new observations could be modelled, the first because {reason}")
-    warnings.warn(
-        f"{len(failures)} of {rows.size} new observations have no model and are labelled noise; row {rows[first]}: {reason}",
-        UserWarning,
-        stacklevel=5,
-    )
+    if failures:
+        first, reason = next(iter(failures.items()))
+        warnings.warn(
+            f"{len(failures)} of {rows.size} new observations have no model and are labelled noise; row {rows[first]}: "
+            f"{reason}",
+            UserWarning,
+            stacklevel=5,
+        )

@@ -18,7 +18,7 @@ import contextlib
 
 import numpy as np
 
-from mcgta.types import Array, Index
+from mcgta.types import Array, Index, Mask
 
 GAP = 1e-9
 """The duality gap, in nats, at which a fit counts as converged."""
@@ -26,7 +26,9 @@ GAP = 1e-9
 _ROUNDING = 1e-13  # the change of a correlation below which another step is of no use
 _MAX_STEPS = 200
 _MAX_HALVINGS = 50
-_HESSIAN_BYTES = 64 * 2**20
+_DIRECT = 12  # features up to which the Newton system is solved by elimination
+_CG_STEPS, _CG_TOLERANCE = 200, 1e-12
+_BATCH_BYTES = 64 * 2**20
 
 
 def graphical_lasso(covs: Array, alpha: float) -> tuple[Array, Array]:
@@ -41,9 +43,9 @@ def graphical_lasso(covs: Array, alpha: float) -> tuple[Array, Array]:
     Returns
     -------
     fitted : (B, d, d) regularised covariances; positive definite but for constant columns
-    gaps : (B,) the duality gap reached; NaN where the matrix is singular to rounding. For singular S and tiny alpha the
-        gap is a difference of huge numbers and cannot become small; yet every entry is within 2 alpha of the solution's,
-        since both lie in the dual's box
+    gaps : (B,) the duality gap reached, beyond what rounding makes of zero; NaN where the matrix is singular to rounding.
+        For singular S and tiny alpha the gap is a difference of huge numbers and cannot become small; yet every entry is
+        within 2 alpha of the solution's, since both lie in the dual's box
     """
     count, d, _ = covs.shape
     if alpha == 0 or d == 1:
@@ -51,7 +53,7 @@ def graphical_lasso(covs: Array, alpha: float) -> tuple[Array, Array]:
     fitted = np.empty_like(covs)
     gaps = np.empty(count)
     pairs = d * (d - 1) // 2
-    step = max(1, _HESSIAN_BYTES // (8 * pairs * pairs))
+    step = max(1, _BATCH_BYTES // (8 * (pairs * pairs if d <= _DIRECT else 16 * pairs)))
     for start in range(0, count, step):
         stop = min(count, start + step)
         fitted[start:stop], gaps[start:stop] = _solve(covs[start:stop], alpha)
@@ -77,8 +79,10 @@ def _solve(covs: Array, alpha: float) -> tuple[Array, Array]:
         precision = _invert(_fill(values[active], d))
         theta = precision[:, row, col]
         trace = np.trace(precision, axis1=1, axis2=2) + 2 * (target[active] * theta).sum(axis=1)
-        gaps[active] = trace - d + 2 * (bound[active] * np.abs(theta)).sum(axis=1)
-        going = ~(np.abs(gaps[active]) <= GAP) & np.isfinite(gaps[active])
+        gap = np.abs(trace - d + 2 * (bound[active] * np.abs(theta)).sum(axis=1))
+        # What rounding of the inverse leaves of a zero gap, tr(T) being about the condition number, does not count.
+        gaps[active] = np.maximum(gap - 4 * np.finfo(float).eps * d * np.trace(precision, axis1=1, axis2=2), 0.0)
+        going = ~(gaps[active] <= GAP) & np.isfinite(gaps[active])
         active, precision, theta = active[going], precision[going], theta[going]
         if active.size == 0:
             break
@@ -116,22 +120,14 @@ def _newton_step(
     """
     d = precision.shape[1]
     shift = values - target
-    # Second derivative of log det in the pairs (i,j), (k,l): T_ik T_jl + T_il T_jk, each pair counted once.
-    hessian = precision[:, row[:, None], row[None, :]] * precision[:, col[:, None], col[None, :]]
-    hessian += precision[:, row[:, None], col[None, :]] * precision[:, col[:, None], row[None, :]]
-    every = np.arange(row.size)
-    curvature = hessian[:, every, every].copy()
+    variances = np.diagonal(precision, axis1=1, axis2=2)
+    curvature = variances[:, row] * variances[:, col] + theta**2
     gradient_step = theta / curvature
     moved = np.clip(shift + gradient_step, -bound, bound) - shift
     near = np.minimum(0.1, (np.abs(moved) / bound).max(axis=1))[:, None] * bound
     fixed = ((shift >= bound - near) & (theta > 0)) | ((shift <= -bound + near) & (theta < 0))
-    free = ~fixed
-    # Scaled to a unit diagonal, with a ridge at rounding level, the system is never exactly singular.
-    root = np.sqrt(curvature)
-    hessian *= free[:, :, None] & free[:, None, :]
-    hessian /= root[:, :, None] * root[:, None, :]
-    hessian[:, every, every] = 1.0 + 1e-14
-    newton = np.linalg.solve(hessian, np.where(fixed, 0.0, theta / root)[:, :, None])[:, :, 0] / root
+    solve = _newton_direct if d <= _DIRECT else _newton_iterative
+    newton = solve(precision, curvature, np.where(fixed, 0.0, theta), ~fixed, row, col)
     direction = np.nan_to_num(np.where(fixed, gradient_step, newton), nan=0.0, posinf=0.0, neginf=0.0)
 
     level = -np.linalg.slogdet(precision)[1]
@@ -152,6 +148,52 @@ def _newton_step(
             break
         step[open_] *= 0.5
     return out
+
+
+def _newton_direct(precision: Array, curvature: Array, gradient: Array, free: Mask, row: Index, col: Index) -> Array:
+    """Solve the Newton system among the free pairs by elimination.
+
+    The second derivative of log det in the pairs (i,j), (k,l) is T_ik T_jl + T_il T_jk, each pair counted once. Scaled to a
+    unit diagonal, with a ridge at rounding level, the system is never exactly singular.
+    """
+    hessian = precision[:, row[:, None], row[None, :]] * precision[:, col[:, None], col[None, :]]
+    hessian += precision[:, row[:, None], col[None, :]] * precision[:, col[:, None], row[None, :]]
+    root = np.sqrt(curvature)
+    hessian *= free[:, :, None] & free[:, None, :]
+    hessian /= root[:, :, None] * root[:, None, :]
+    every = np.arange(row.size)
+    hessian[:, every, every] = 1.0 + 1e-14
+    return np.linalg.solve(hessian, (gradient / root)[:, :, None])[:, :, 0] / root
+
+
+def _newton_iterative(precision: Array, curvature: Array, gradient: Array, free: Mask, row: Index, col: Index) -> Array:
+    """Solve the same system by conjugate gradients, for many features: its product with X is T X T, pair by pair."""
+    d = precision.shape[1]
+
+    def times(x: Array) -> Array:
+        full = np.zeros((x.shape[0], d, d))
+        full[:, row, col] = x
+        full[:, col, row] = x
+        return np.where(free, (precision @ full @ precision)[:, row, col], 0.0)
+
+    x = np.zeros_like(gradient)
+    residual = gradient.copy()
+    along = residual / curvature
+    size = (residual * along).sum(axis=1)
+    goal = _CG_TOLERANCE * size
+    for _ in range(_CG_STEPS):
+        product = times(along)
+        bend = (along * product).sum(axis=1)
+        step = np.divide(size, bend, out=np.zeros_like(size), where=bend > 0)[:, None]
+        x += step * along
+        residual -= step * product
+        scaled = residual / curvature
+        new = (residual * scaled).sum(axis=1)
+        if np.all(new <= goal):
+            break
+        along = scaled + np.divide(new, size, out=np.zeros_like(size), where=size > 0)[:, None] * along
+        size = new
+    return x
 
 
 def _invert(stack: Array) -> Array:

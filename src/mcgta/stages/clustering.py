@@ -77,10 +77,17 @@ def find_clusters(
         labels = number(_drop_small(found.labels_, min_cluster_size or 1))
         radii = np.full(labels.max(initial=-1) + 1, radius)
         return Clustering(labels, core & (labels >= 0), np.where(core & (labels >= 0), own, np.inf), radii, radius)
-    if clusterer == "hdbscan":
+    if isinstance(clusterer, str) and clusterer not in CLUSTERERS:
+        raise ValueError(
+            f"clusterer={clusterer!r} is not one of {', '.join(CLUSTERERS)}, nor an object with fit_predict"
+        )
+    size = max(2, min_cluster_size or min_samples)
+    if isinstance(clusterer, str) and max(min_samples, size) > count:
+        labels = np.full(count, -1)  # no place is dense enough, no cluster large enough
+    elif clusterer == "hdbscan":
         algorithm = HDBSCAN(
-            min_cluster_size=max(2, min_cluster_size or min_samples),
-            min_samples=min(min_samples, count),
+            min_cluster_size=size,
+            min_samples=min_samples,
             cluster_selection_epsilon=0.0 if eps == "auto" else float(eps),
             metric="precomputed",
             copy=True,
@@ -89,9 +96,8 @@ def find_clusters(
         labels = algorithm.fit_predict(matrix)
     elif clusterer == "optics":
         cut = {"cluster_method": "xi"} if eps == "auto" else {"cluster_method": "dbscan", "eps": float(eps)}
-        size = min(count, max(2, min_cluster_size or min_samples))
         algorithm = OPTICS(
-            min_samples=min(max(2, min_samples), count),
+            min_samples=min_samples,
             min_cluster_size=size,
             metric="precomputed",
             n_jobs=n_jobs,
@@ -102,7 +108,8 @@ def find_clusters(
             warnings.simplefilter("ignore", RuntimeWarning)
             labels = _drop_small(algorithm.fit(matrix).labels_, size)
     else:
-        labels = np.asarray(clone(clusterer, safe=False).fit_predict(matrix))
+        # A copy, since some algorithms write into what they are given.
+        labels = np.asarray(clone(clusterer, safe=False).fit_predict(matrix.copy()))
         if labels.shape != (count,) or labels.dtype.kind not in "iu":
             raise ValueError(
                 f"clusterer={clusterer!r}: fit_predict returned {labels.dtype} of shape {labels.shape}, not {count} integers"

@@ -56,9 +56,12 @@ class Dissimilarity:
         """Dissimilarity of each of ``rows`` from each of ``cols``, as a table."""
         if self.cached is not None:
             return self.cached[rows][:, cols]
-        left = [part[rows][:, None] for part in self.parts]
-        right = [part[cols][None, :] for part in self.parts]
-        return self.compare(*left, *right)
+        left, right = [part[rows] for part in self.parts], [part[cols] for part in self.parts]
+        out = np.empty((left[0].shape[0], right[0].shape[0]))
+        for i in tiles(out.shape[0], self.tile):
+            for j in tiles(out.shape[1], self.tile):
+                out[i, j] = self.compare(*(part[i][:, None] for part in left), *(part[j][None, :] for part in right))
+        return out
 
     def of_pairs(self, i: Index, j: Index) -> Array:
         """Dissimilarity of each pair (i[k], j[k])."""
@@ -91,18 +94,29 @@ def compare_models(models: LocalModels, kind: str = "wasserstein2", *, random_st
         quasi-Monte-Carlo on 512 scrambled Sobol points from either side; :func:`sampling_error` states the error
     random_state : seed of the Sobol points
     """
+    if models.failures:
+        raise ValueError(
+            f"{len(models.failures)} of {len(models)} models could not be fitted; compare those that were, with take"
+        )
     d = models.means.shape[1]
     if kind == "wasserstein2":
         return Dissimilarity(kind, (models.means, models.roots), wasserstein2, 4 * d * d)
     if kind == "kl":
-        precisions = np.linalg.inv(models.covariances)
+        precisions = np.linalg.inv(_definite(models, kind))
         return Dissimilarity(kind, (models.means, models.covariances, precisions), divergences.symmetric_kl, 2 * d * d)
     if kind in ("js", "tv"):
-        factors = np.linalg.cholesky(models.covariances)
+        factors = np.linalg.cholesky(_definite(models, kind))
         inverses = np.linalg.inv(factors)
         compare = _sampled(kind, divergences.normal_points(_POINTS, d, random_state))
         return Dissimilarity(kind, (models.means, factors, inverses), compare, 4 * d * _POINTS)
     raise ValueError(f"dissimilarity={kind!r} is not one of {', '.join(MODEL_BASED)}")
+
+
+def _definite(models: LocalModels, kind: str) -> Array:
+    singular = len(models.require_definite(kind).failures)
+    if singular:
+        raise ValueError(f"{singular} of {len(models)} local covariances are singular, which {kind!r} cannot compare")
+    return models.covariances
 
 
 def compare_features(X: Array, kind: str = "euclidean") -> Dissimilarity:
@@ -111,6 +125,11 @@ def compare_features(X: Array, kind: str = "euclidean") -> Dissimilarity:
     ``euclidean`` is the squared Euclidean distance: with it the generalised semivariogram is the classic one, summed
     over features, and W2 squared of models without spread. ``cosine`` is one minus the cosine of the angle.
     """
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or not np.isfinite(X).all():
+        raise ValueError(f"X must be a table of finite numbers, got shape {X.shape}")
+    if incomparable(X, kind):
+        raise ValueError("X has rows of zeros, which have no angle to others; leave them out")
     if kind == "euclidean":
         return Dissimilarity(kind, (X,), _squared_euclidean, X.shape[1])
     if kind == "cosine":

@@ -94,7 +94,8 @@ def pair_test(loss: Loss, i: int, j: int) -> PairTest:
 
 def labelling_test(loss: Loss, labels: Labels, *, edges: Array | None = None) -> GoodnessOfFit:
     """Count the pairs within clusters that pass, by distance bin (those of the semivariogram by default)."""
-    edges = np.r_[loss.semivariogram.edges if edges is None else np.asarray(edges, dtype=float), np.inf]
+    edges = np.asarray(loss.semivariogram.edges if edges is None else edges, dtype=np.float64)
+    edges = np.r_[0.0, edges[edges > 0], np.inf]
     pairs = np.zeros(edges.size - 1, dtype=np.int64)
     passed = np.zeros(edges.size - 1, dtype=np.int64)
     for label in np.unique(labels[labels >= 0]):

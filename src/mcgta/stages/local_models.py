@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 from sklearn.covariance import MinCovDet
-from sklearn.covariance import graphical_lasso as sparse_lasso
 
 from mcgta.archive import Archived
 from mcgta.kernels import covariance as kernels
@@ -21,9 +20,7 @@ from mcgta.types import Array, Index, Mask
 
 COVARIANCES = ("graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_wolf", "oas")
 
-_TILE = 1024
-# Beyond this many features the dual's Hessian (d^2/2 squared) costs more than coordinate descent does.
-_NEWTON_FEATURES = 32
+_TILE, _SLOW_TILE = 1024, 64
 # A graphical lasso has failed above this duality gap, unless alpha is so small against the variances that every point of
 # the dual's box is within this error of the solution, on the scale of correlations.
 _ACCEPTED_GAP = 1e-6
@@ -39,11 +36,13 @@ class LocalModels(Archived):
     means : (N, d) in the features' units; NaN where the model could not be fitted
     covariances : (N, d, d) symmetric, positive semi-definite; NaN where the model could not be fitted
     failures : row -> reason, for those
+    prior : the global mixture they were updated from, if any
     """
 
     means: Array
     covariances: Array
     failures: dict[int, str] = field(default_factory=dict)
+    prior: MixturePrior | None = None
 
     def __post_init__(self) -> None:
         if self.means.ndim != 2 or self.covariances.shape != (*self.means.shape, self.means.shape[1]):
@@ -73,13 +72,13 @@ class LocalModels(Archived):
     def take(self, index: Index) -> LocalModels:
         """Return the models of some observations, in the order of ``index``."""
         failures = {new: self.failures[old] for new, old in enumerate(index.tolist()) if old in self.failures}
-        return LocalModels(self.means[index], self.covariances[index], failures)
+        return LocalModels(self.means[index], self.covariances[index], failures, self.prior)
 
     def append(self, other: LocalModels) -> LocalModels:
         """Return these models followed by those of ``other``."""
         failures = {**self.failures, **{len(self) + row: reason for row, reason in other.failures.items()}}
         means = np.concatenate([self.means, other.means])
-        return LocalModels(means, np.concatenate([self.covariances, other.covariances]), failures)
+        return LocalModels(means, np.concatenate([self.covariances, other.covariances]), failures, self.prior)
 
     def require_definite(self, needed_by: str) -> LocalModels:
         """Return the models with those of singular covariance marked as failed, for comparisons that invert them."""
@@ -123,6 +122,12 @@ def fit_local_models(
     LocalModels
         one for each neighbourhood; a model that cannot be fitted is NaN and its reason recorded
     """
+    if covariance not in COVARIANCES:
+        raise ValueError(f"covariance={covariance!r} is not one of {', '.join(COVARIANCES)}")
+    if not alpha >= 0 or not 0 <= shrinkage <= 1:
+        raise ValueError(f"alpha={alpha} must be >= 0, and shrinkage={shrinkage} between 0 and 1")
+    if X.ndim != 2 or not np.isfinite(X).all():
+        raise ValueError(f"X must be a table of finite numbers, got shape {X.shape}")
     count, d = len(neighborhoods), X.shape[1]
     means = np.full((count, d), np.nan)
     covs = np.full((count, d, d), np.nan)
@@ -147,10 +152,10 @@ def fit_local_models(
         cov, failed = _regularise(covariance, cov, centred, weights, size, alpha, shrinkage)
         return mean, cov, {**failed, **trouble}
 
-    parts = tiles(count, _TILE)
+    # scikit-learn's robust estimator is slow, and it warns: warning filters are not safe among threads.
+    processes = covariance == "min_cov_det"
+    parts = tiles(count, _SLOW_TILE if processes else _TILE)
     with (progress or Progress()).stage("local models", count) as advance:
-        # scikit-learn's solvers warn, and warning filters are not safe among threads.
-        processes = covariance == "min_cov_det" or (covariance == "graphical_lasso" and d > _NEWTON_FEATURES)
         for part, (mean, cov, trouble) in zip(
             parts, run(fit_tile, parts, n_jobs=n_jobs, processes=processes), strict=True
         ):
@@ -160,7 +165,7 @@ def fit_local_models(
     rows = list(failures)
     means[rows] = np.nan
     covs[rows] = np.nan
-    return LocalModels(means, covs, dict(sorted(failures.items())))
+    return LocalModels(means, covs, dict(sorted(failures.items())), prior)
 
 
 def _regularise(
@@ -168,16 +173,13 @@ def _regularise(
 ) -> tuple[Array, dict[int, str]]:
     """Apply the chosen estimator to a stack of moments; return the covariances and the rows that failed."""
     match kind:
-        case "graphical_lasso" if cov.shape[1] > _NEWTON_FEATURES:
-            return _sparse_lasso(cov, alpha)
         case "graphical_lasso":
             fitted, gaps = graphical_lasso(cov, alpha)
             variance = np.diagonal(cov, axis1=1, axis2=2)
             narrow = 2 * alpha <= _ACCEPTED_ERROR * np.where(variance > 0, variance, np.inf).min(axis=1)
             bad = np.flatnonzero(~((np.abs(gaps) <= _ACCEPTED_GAP) | narrow)).tolist()
-            return fitted, {
-                k: f"the graphical lasso stopped at a duality gap of {gaps[k]:.1e}, not {GAP:.0e}" for k in bad
-            }
+            said = f"the graphical lasso stopped at a duality gap of {{:.1e}}, not {GAP:.0e}; scale the features alike"
+            return fitted, {k: said.format(gaps[k]) for k in bad}
         case "shrunk":
             return kernels.shrunk(cov, shrinkage), {}
         case "ledoit_wolf":
@@ -187,27 +189,6 @@ def _regularise(
         case "empirical" | "min_cov_det":
             return cov, {}
     raise ValueError(f"covariance={kind!r} is not one of {', '.join(COVARIANCES)}")
-
-
-def _sparse_lasso(cov: Array, alpha: float) -> tuple[Array, dict[int, str]]:
-    """Fit matrix by matrix with scikit-learn's coordinate descent, for many features."""
-    out = cov.copy()
-    failed: dict[int, str] = {}
-    if alpha == 0:
-        return out, failed
-    for k, one in enumerate(cov):
-        varies = np.flatnonzero(np.diagonal(one) > 0)
-        if varies.size < 2:
-            continue
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                found = sparse_lasso(one[np.ix_(varies, varies)], alpha, tol=1e-6, enet_tol=1e-7, max_iter=1000)[0]
-        except (FloatingPointError, Warning) as error:
-            failed[k] = f"the graphical lasso did not converge ({error})"
-        else:
-            out[k][np.ix_(varies, varies)] = found
-    return out, failed
 
 
 def _min_cov_det(windows: Array, random_state: int) -> tuple[Array, Array, dict[int, str]]:

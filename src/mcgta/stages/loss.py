@@ -63,6 +63,8 @@ class Loss:
     def __post_init__(self) -> None:
         if len(self.dissimilarity) != len(self.positions):
             raise ValueError(f"{len(self.dissimilarity)} dissimilarities but {len(self.positions)} positions")
+        if not 0 <= self.beta < np.inf or not np.isfinite(self.margin):
+            raise ValueError(f"beta={self.beta} must be a number >= 0, and margin={self.margin} a number")
 
     def __len__(self) -> int:
         return len(self.positions)

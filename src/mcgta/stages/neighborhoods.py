@@ -2,7 +2,7 @@
 
 Rules
 -----
-* An observation is the first member of its own neighbourhood.
+* An observation belongs to its own neighbourhood, before any other.
 * Distances that agree within rounding (one part in 10^9 of the n-th distance) are tied. Among tied observations those
   earlier in the lexicographic order of the coordinates come first, then those earlier in the table; the estimator sorts
   its rows by group, position and features before this stage, so row order cannot change a neighbourhood.
@@ -88,7 +88,12 @@ class Neighborhoods(Archived):
 
 
 def find_neighborhoods(
-    positions: Positions, n_neighbors: int, *, weights: str = "uniform", of: Index | None = None
+    positions: Positions,
+    n_neighbors: int,
+    *,
+    weights: str = "uniform",
+    of: Index | None = None,
+    among: Mask | None = None,
 ) -> Neighborhoods:
     """Find the n nearest observations of each observation, itself included.
 
@@ -98,17 +103,23 @@ def find_neighborhoods(
     n_neighbors : n, at least 1
     weights : "uniform", or a kernel of the distance over the bandwidth (n + 1)/n times the distance to the farthest
         neighbour: "epanechnikov", "triangular" or "gaussian" (standard deviation half the bandwidth)
-    of : rows whose neighbourhoods are wanted; all of them by default. Neighbours come from all rows in any case
+    of : rows whose neighbourhoods are wanted; all of them by default
+    among : (N,) which rows may be neighbours of others; all of them by default
     """
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors={n_neighbors} must be at least 1")
+    open_ = np.ones(len(positions), dtype=bool) if among is None else among
     centers = np.arange(len(positions)) if of is None else np.asarray(of, dtype=np.intp)
     indices = np.full((centers.size, n_neighbors), -1, dtype=np.intp)
     search = _from_matrix if positions.points is None else _from_tree
     for code in np.unique(positions.groups[centers]):
-        members = np.flatnonzero(positions.groups == code)
-        if members.size < n_neighbors:
+        members = np.flatnonzero((positions.groups == code) & open_)
+        wanted = np.flatnonzero(positions.groups[centers] == code)
+        if members.size < n_neighbors:  # an observation that is not a member of its own brings itself along
+            wanted = wanted[~open_[centers[wanted]]] if members.size == n_neighbors - 1 else wanted[:0]
+        if wanted.size == 0:
             continue
         ordered = members[np.lexsort([*positions.coordinates[members].T[::-1], np.zeros(members.size)])]
-        wanted = np.flatnonzero(positions.groups[centers] == code)
         indices[wanted] = np.sort(search(positions, centers[wanted], ordered, n_neighbors), axis=1)
     found = indices[:, :1] >= 0
     distances = positions.of_pairs(centers[:, None], np.where(found, indices, 0))
@@ -134,7 +145,8 @@ def _from_matrix(positions: Positions, rows: Index, ordered: Index, n: int) -> I
     for start in range(0, rows.size, _TILE):
         part = rows[start : start + _TILE]
         table = positions.between(part, ordered)
-        enough = np.flatnonzero(np.isfinite(table).sum(axis=1) >= n)
+        others = np.isfinite(table) & (part[:, None] != ordered[None, :])
+        enough = np.flatnonzero(others.sum(axis=1) >= n - 1)
         near = np.broadcast_to(ordered, (enough.size, ordered.size))
         out[start + enough] = _pick(part[enough], near, table[enough], n, positions.rounding)[0]
     return out

@@ -51,7 +51,7 @@ class Semivariogram(Archived):
     Attributes
     ----------
     model : "spherical", "exponential", "gaussian", "stable", "matern"; or "empirical" where no model fits, the curve
-        then being the empirical one, made non-decreasing and joined by straight lines
+        then being the empirical one, made non-decreasing, joined by straight lines and cut off at the sill
     range_ : the distance rho beyond which observations tell nothing of each other, in ``unit``; for models that only
         approach their sill, where 95 % of the rise is reached
     sill_ : gamma far away, nugget included
@@ -100,7 +100,7 @@ class Semivariogram(Archived):
         far = np.isinf(h)
         if self.model == "empirical":
             x, y = self._curve
-            out = np.interp(h, x, y)
+            out = np.minimum(np.interp(h, x, y), self.sill_)
         else:
             out = np.asarray(self._fitted.variogram(np.where(far, 0.0, h)), dtype=np.float64)
             out = np.where(h == 0, self.nugget_, out)  # the limit at zero; GSTools gives zero there
@@ -202,6 +202,8 @@ def empirical_semivariogram(
     Semivariogram
         with ``model="empirical"``: usable as it is, or as input of :func:`fit_semivariogram`
     """
+    if len(dissimilarity) != len(positions):
+        raise ValueError(f"{len(dissimilarity)} observations are compared, but {len(positions)} have positions")
     pieces = triangle(len(positions), _TILE)
     edges = _edges(positions, bins, max_lag, pieces)
 
@@ -370,8 +372,9 @@ def _edges(
     positions: Positions, bins: int | Sequence[float] | Array, max_lag: float | None, pieces: list[tuple[slice, slice]]
 ) -> Array:
     if not isinstance(bins, (int, np.integer)):
-        edges = np.asarray(bins, dtype=np.float64)
-        return edges if max_lag is None else np.r_[edges[edges < max_lag], max_lag]
+        if max_lag is not None:
+            raise ValueError(f"max_lag={max_lag!r} has no effect where bins gives the edges; end them there")
+        return np.asarray(bins, dtype=np.float64)
     if max_lag is None:
         largest, least = 0.0, np.inf
         for rows, cols in pieces:
