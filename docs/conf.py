@@ -16,4 +16,4 @@ autodoc_member_order = "bysource"
 napoleon_numpy_docstring = True
 napoleon_use_ivar = False
 myst_heading_anchors = 2
-suppress_warnings = ["myst.xref_missing"]
+suppress_warnings = ["myst.xref_missing", "ref.python"]

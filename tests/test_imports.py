@@ -17,7 +17,7 @@ ROOT = Path(mcgta.__file__).parent
 LAYERS = [
     ["types"],
     ["kernels"],
-    ["archive", "memory", "progress"],
+    ["archive", "memory", "position_table", "progress"],
     ["parallel", "positions"],
     ["position_input"],
     ["stages"],

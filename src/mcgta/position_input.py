@@ -8,31 +8,19 @@ from __future__ import annotations
 import datetime
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from mcgta.position_table import Table, is_missing, read_table, refuse_missing
 from mcgta.positions import METRICS, Metric, Positions, checked_distance
-from mcgta.types import Array, Index, Mask
+from mcgta.types import Array, Index
 
 LONGITUDE_NAMES = ("lon", "lng", "long", "longitude", "decimallongitude")
 TIME_NAMES = ("t", "time", "timestamp", "date", "datetime", "when")
 _SYMMETRY_CHECKS = 20
 LATITUDE_NAMES = ("lat", "latitude", "decimallatitude")
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Columns of numbers read from the user's positions."""
-
-    values: Array
-    names: tuple[str, ...] = ()
-    dated: tuple[bool, ...] = ()
-    origin: int | None = None
-    geographic: bool | None = None
 
 
 def read_positions(
@@ -76,8 +64,8 @@ def read_positions(
             )
         return Positions("time", _steps(codes)[:, None], codes, names, unit="step")
 
-    table = _read_table(positions, n_rows, like.origin if like is not None else None, timed=metric == "spacetime")
-    _refuse_missing(table)
+    table = read_table(positions, n_rows, like.origin if like is not None else None, timed=metric == "spacetime")
+    refuse_missing(table)
     if like is not None and any(table.dated) != like.dated:
         kinds = ("datetimes or timedeltas", "numbers")
         raise ValueError(
@@ -121,7 +109,7 @@ def read_groups(groups: Any, n_rows: int) -> tuple[Index, NDArray[Any]]:
     items = list(groups)
     if len(items) != n_rows or np.ndim(groups) != 1:
         raise ValueError(f"groups must hold one label for each of the {n_rows} rows of X, got shape {np.shape(groups)}")
-    missing = [k for k, label in enumerate(items) if _is_missing(label)]
+    missing = [k for k, label in enumerate(items) if is_missing(label)]
     if missing:
         raise ValueError(
             f"groups has {len(missing)} missing labels, the first in row {missing[0]}; every row needs one"
@@ -136,14 +124,6 @@ def read_groups(groups: Any, n_rows: int) -> tuple[Index, NDArray[Any]]:
     return codes.astype(np.int64), names
 
 
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN, NaT or pandas' NA, none of which equals itself."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:
-        return True
-
-
 def _steps(codes: Index) -> Array:
     """0, 1, 2, ... within each group, in the order of the rows."""
     steps = np.empty(codes.size)
@@ -153,133 +133,7 @@ def _steps(codes: Index) -> Array:
     return steps
 
 
-def _read_table(positions: Any, n_rows: int, origin: int | None, *, timed: bool) -> _Table:
-    geometry = getattr(positions, "geometry", None)
-    if geometry is not None and hasattr(geometry, "geom_type") and hasattr(geometry, "crs"):
-        table = _read_geometry(positions, geometry, origin, timed=timed)
-    else:
-        columns, names = _columns(positions)
-        read = [_read_column(column, name) for column, name in zip(columns, names, strict=True)]
-        dated = tuple(kind != "number" for _, kind in read)
-        values, origin = _measure_time(read, origin)
-        table = _Table(values, names, dated, origin)
-    if table.values.shape[0] != n_rows:
-        raise ValueError(f"positions has {table.values.shape[0]} rows but X has {n_rows}; they must be the same")
-    return table
-
-
-def _read_geometry(positions: Any, geometry: Any, origin: int | None, *, timed: bool) -> _Table:
-    """GeoPandas points, and the datetime column beside them where time is wanted."""
-    kinds = sorted(set(geometry.geom_type.dropna()) - {"Point"})
-    if kinds:
-        raise ValueError(f"positions holds geometries of type {', '.join(kinds)}; use points, such as their centroids")
-    geographic = bool(geometry.crs is not None and geometry.crs.is_geographic)
-    values = [np.asarray(geometry.x, dtype=float), np.asarray(geometry.y, dtype=float)]
-    names = ["longitude", "latitude"] if geographic else ["x", "y"]
-    if not geographic and bool(geometry.has_z.all()):
-        values.append(np.asarray(geometry.z, dtype=float))
-        names.append("z")
-    if not timed:
-        return _Table(np.column_stack(values), tuple(names), (False,) * len(names), None, geographic)
-    columns = [name for name in getattr(positions, "columns", ()) if getattr(positions[name].dtype, "kind", "") in "Mm"]
-    if len(columns) != 1:
-        raise ValueError(f"metric='spacetime' needs one datetime column beside the geometry, got {columns or 'none'}")
-    table = nw.from_native(positions[columns], eager_only=True)
-    when, origin = _measure_time([_read_column(table[columns[0]], str(columns[0]))], origin)
-    dated = (False,) * len(names) + (True,)
-    return _Table(np.column_stack([*values, when]), (*names, str(columns[0])), dated, origin, geographic)
-
-
-def _columns(positions: Any) -> tuple[list[Any], tuple[str, ...]]:
-    """Split positions into columns, with names where they have them."""
-    native = nw.from_native(positions, pass_through=True, allow_series=True)
-    if isinstance(native, nw.DataFrame):
-        return [native[name] for name in native.columns], tuple(str(name) for name in native.columns)
-    if isinstance(native, nw.Series):
-        return [native], (str(native.name or "position"),)
-    if hasattr(positions, "tz_convert") and positions.tz is not None:  # a time-zone aware index
-        positions = positions.tz_convert("UTC").tz_localize(None)
-    array = np.asarray(positions)
-    if array.ndim == 1:
-        return [array], ("position",)
-    if array.ndim != 2:
-        raise ValueError(f"positions must have one or two axes, got {array.ndim} (shape {array.shape})")
-    if array.shape[1] == 0:
-        raise ValueError(f"positions has no column (shape {array.shape})")
-    return list(array.T), tuple(f"column {k}" for k in range(array.shape[1]))
-
-
-def _read_column(column: Any, name: str) -> tuple[NDArray[Any], str]:
-    """Return one column as floats ("number") or as integer nanoseconds ("date", "span")."""
-    if isinstance(column, nw.Series):
-        if isinstance(column.dtype, nw.Datetime) and column.dtype.time_zone is not None:
-            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        column = column.to_numpy()
-    values = np.asarray(column)
-    if values.dtype == object:
-        values = _from_objects(values, name)
-    if values.dtype.kind == "M":
-        stamps = values.astype("datetime64[ns]")
-        _refuse_missing_rows(np.isnat(values), name)
-        wrapped = np.flatnonzero(stamps.astype(values.dtype) != values)
-        if wrapped.size:
-            raise ValueError(
-                f"positions ({name}) holds {values[wrapped[0]]} in row {wrapped[0]}, outside the years 1678 to 2261 that "
-                "nanoseconds reach; use numbers, such as years"
-            )
-        return stamps.astype(np.int64), "date"
-    if values.dtype.kind == "m":
-        spans = values.astype("timedelta64[ns]")
-        _refuse_missing_rows(np.isnat(spans), name)
-        return spans.astype(np.int64), "span"
-    if values.dtype.kind == "c":
-        raise ValueError(f"positions ({name}) holds complex numbers; positions must be real")
-    if values.dtype.kind not in "biuf":
-        raise ValueError(
-            f"positions ({name}) holds {values.dtype}, such as {values.flat[0]!r}; positions must be numbers, datetimes or "
-            "timedeltas (convert text first, for example with pandas.to_datetime)"
-        )
-    return values.astype(np.float64), "number"
-
-
-def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Columns of Python objects: numbers, dates or datetimes, with or without time zone."""
-    items = values.tolist()
-    _refuse_missing_rows(np.array([_is_missing(item) for item in items], dtype=bool), name)
-    if all(isinstance(item, datetime.date) for item in items):
-        plain = [
-            item.astimezone(datetime.UTC).replace(tzinfo=None)
-            if isinstance(item, datetime.datetime) and item.tzinfo is not None
-            else item
-            for item in items
-        ]
-        return np.array(plain, dtype="datetime64[ns]")
-    if all(isinstance(item, datetime.timedelta) for item in items):
-        return np.array(items, dtype="timedelta64[ns]")
-    try:
-        return np.asarray([float(item) for item in items])
-    except (TypeError, ValueError):
-        bad = next(k for k, item in enumerate(items) if not isinstance(item, (int, float)))
-        raise ValueError(
-            f"positions ({name}) holds {items[bad]!r} in row {bad}; positions must be numbers, datetimes or timedeltas"
-        ) from None
-
-
-def _measure_time(read: list[tuple[NDArray[Any], str]], origin: int | None) -> tuple[Array, int | None]:
-    """Dates become seconds after the origin: the first date of a fit, kept for later data."""
-    out = []
-    for values, kind in read:
-        if kind == "date":
-            if origin is None:
-                origin = int(values.min()) if values.size else 0
-            values = (values - origin) / 1e9
-        elif kind == "span":
-            values = values / 1e9
-        out.append(values)
-    return (np.column_stack(out) if out else np.zeros((0, 0))), origin
-
-
-def _choose_metric(metric: str | Metric, table: _Table) -> str:
+def _choose_metric(metric: str | Metric, table: Table) -> str:
     if metric != "auto":
         if metric not in METRICS:
             raise ValueError(f"metric={metric!r} is not one of {', '.join(METRICS)}, nor a function")
@@ -298,7 +152,7 @@ def _choose_metric(metric: str | Metric, table: _Table) -> str:
     return "haversine"
 
 
-def _as_time(table: _Table, codes: Index, names: NDArray[Any]) -> Positions:
+def _as_time(table: Table, codes: Index, names: NDArray[Any]) -> Positions:
     if table.values.shape[1] != 1:
         raise ValueError(f"metric='time' takes one column of positions, got {table.values.shape[1]}")
     values = table.values[:, 0]
@@ -321,7 +175,7 @@ def _as_time(table: _Table, codes: Index, names: NDArray[Any]) -> Positions:
     )
 
 
-def _as_spacetime(table: _Table, codes: Index, names: NDArray[Any], params: dict[str, Any]) -> Positions:
+def _as_spacetime(table: Table, codes: Index, names: NDArray[Any], params: dict[str, Any]) -> Positions:
     unknown = sorted(set(params) - {"time_scale", "space"})
     if unknown:
         raise ValueError(f"metric_params has unknown keys {unknown}; metric='spacetime' knows 'time_scale' and 'space'")
@@ -348,7 +202,7 @@ def _as_spacetime(table: _Table, codes: Index, names: NDArray[Any], params: dict
     when = when or [k for k, name in enumerate(table.names) if name.strip().lower() in TIME_NAMES]
     time = when[0] if len(when) == 1 else table.values.shape[1] - 1
     place = [k for k in range(table.values.shape[1]) if k != time]
-    spatial = _Table(table.values[:, place], tuple(table.names[k] for k in place))
+    spatial = Table(table.values[:, place], tuple(table.names[k] for k in place))
     values = _as_degrees(spatial, 2) if space == "haversine" else spatial.values
     unit = "m" if space == "haversine" else ""
     return Positions(
@@ -364,7 +218,7 @@ def _as_spacetime(table: _Table, codes: Index, names: NDArray[Any], params: dict
     )
 
 
-def _degrees_order(table: _Table) -> list[int] | None:
+def _degrees_order(table: Table) -> list[int] | None:
     """Columns of (longitude, latitude), by their names; None where the names do not say."""
     lowered = [name.strip().lower() for name in table.names]
     lon = [k for k, name in enumerate(lowered) if name in LONGITUDE_NAMES]
@@ -372,7 +226,7 @@ def _degrees_order(table: _Table) -> list[int] | None:
     return [lon[0], lat[0]] if len(lon) == 1 and len(lat) == 1 else None
 
 
-def _as_degrees(table: _Table, width: int) -> Array:
+def _as_degrees(table: Table, width: int) -> Array:
     """Return (longitude in [-180, 180), latitude), one way of writing for each place on earth."""
     if table.values.shape[1] != width:
         raise ValueError(
@@ -447,17 +301,3 @@ def _call_metric(function: Metric, values: Array) -> Array:
                 f"metric: rows 0 and {i} are {back:g} apart one way and {matrix[i, 0]:g} the other; it must be symmetric"
             )
     return matrix
-
-
-def _refuse_missing(table: _Table) -> None:
-    for name, values in zip(table.names, table.values.T, strict=True):
-        _refuse_missing_rows(~np.isfinite(values), name)
-
-
-def _refuse_missing_rows(bad: Mask, name: str) -> None:
-    rows = np.flatnonzero(bad)
-    if rows.size:
-        raise ValueError(
-            f"positions ({name}) is missing or infinite in {rows.size} rows, the first is row {rows[0]}; every observation "
-            "needs a position: drop those rows from X and positions alike"
-        )
