@@ -41,7 +41,8 @@ def _sphere(series, plane):
 
 
 def _spacetime(series, plane):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     when = pandas.to_datetime("2024-01-01") + pandas.to_timedelta(np.arange(128) % 8, unit="min")
     frame = pandas.DataFrame({"x": plane.positions[:, 0], "y": plane.positions[:, 1], "when": when})
     return _fit(plane.X, frame, metric="spacetime", metric_params={"time_scale": 1 / 600}), frame, None
@@ -153,7 +154,8 @@ def test_a_model_that_is_all_noise_can_be_kept(series, tmp_path):
 
 
 def test_feature_names_come_back_and_are_checked(series, tmp_path):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     X = pandas.DataFrame(series.X, columns=["speed", "größe"])
     model = _fit(X, series.positions)
     model.save(tmp_path / "model.mcgta")

@@ -128,7 +128,8 @@ def test_a_constant_column_is_refused_where_covariances_must_have_full_rank(seri
 
 
 def test_a_constant_column_of_a_frame_is_called_by_its_name(series):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame({"speed": series.X[:, 0], "gear": 1.0})
     with pytest.warns(UserWarning, match="column 'gear' is constant"):
         MCGTA(6, eps=4.0, semivariogram="empirical").fit(frame)

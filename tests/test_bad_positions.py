@@ -55,7 +55,8 @@ def test_a_missing_coordinate_is_refused_with_its_column(series):
 
 
 def test_a_missing_value_of_a_frame_is_refused_with_the_name_of_its_column(series):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame({"x": np.arange(120.0), "y": with_one(np.nan)})
     refused(r"positions \(y\) is missing or infinite in 1 rows, the first is row 5", series, frame)
 
@@ -101,7 +102,8 @@ def test_a_metric_of_space_needs_positions(series, metric):
 
 
 def test_a_date_beside_coordinates_is_refused_with_the_metric_that_takes_it(series):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame({"x": np.arange(120.0), "when": pandas.to_datetime(np.arange(120), unit="D")})
     refused(r"positions has a datetime column beside coordinates; use metric='spacetime'", series, frame)
 
@@ -204,7 +206,8 @@ def test_space_and_time_need_a_scale_between_them(series, params, said):
 
 
 def test_space_and_time_need_both_and_one_time_only(series):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     params = {"metric": "spacetime", "metric_params": {"time_scale": 1.0}}
     refused("takes coordinates and a time, got one column of positions", series, np.arange(120.0), **params)
     dates = pandas.to_datetime(np.arange(120), unit="D")

@@ -140,7 +140,8 @@ def test_without_positions_the_order_of_the_rows_is_time_within_each_group():
 
 
 def test_named_columns_say_which_is_longitude():
-    frames = pytest.importorskip("pandas")
+    import pandas as frames
+
     places = globe(10, 13)
     frame = frames.DataFrame({"Latitude": places[:, 1], "lon": places[:, 0]})
     found = read_positions(frame, len(places))

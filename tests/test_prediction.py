@@ -150,7 +150,8 @@ def test_a_series_can_be_continued(series):
 
 
 def test_datetimes_continue_from_the_origin_of_the_fit(series):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     stamps = pandas.to_datetime("2024-01-01") + pandas.to_timedelta(np.round(series.positions * 1000), unit="ms")
     model = fit(series.X[:90], stamps[:90])
     labels = model.predict(series.X[90:], positions=stamps[90:])

@@ -270,7 +270,8 @@ def test_groups_share_clusters_but_no_neighbourhoods(seed):
 @given(seed=SEEDS, origin=st.integers(-(10**9), 10**9), zone=st.booleans())
 @FEW
 def test_datetimes_and_their_seconds_give_the_same(seed, origin, zone):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     rng = np.random.default_rng(seed)
     X = states(rng, 60)
     seconds = np.cumsum(rng.integers(1, 10**6, 60))
