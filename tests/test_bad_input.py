@@ -160,6 +160,7 @@ WRONG = {
     "semivariogram": ["sperical", None, 3, Ellipsis],
     "bins": [3, 0, -1, 10.5, None, "auto", [1], [2, 1], [-1, 0, 1], [0, np.nan], [[0, 1], [1, 2]], True],
     "max_lag": [0, -1.0, np.inf, np.nan, "auto", True],
+    "semivariogram_error": [-0.1, 1.5, np.nan, None, "auto", True],
     "beta": [-1, -1e-9, np.nan, np.inf, None, "1", True],
     "margin": [np.nan, np.inf, None, "0", True],
     "hinge": [None, 1, 0, "yes"],

@@ -15,10 +15,10 @@ from sklearn.preprocessing import StandardScaler
 from mcgta import MCGTA, LocalModels, MixturePrior, Objective, Positions, Semivariogram, algorithm
 from mcgta.parameters import RULES
 from mcgta.stages.clustering import CLUSTERERS
-from mcgta.stages.dissimilarity import DISSIMILARITIES
+from mcgta.stages.curve_fit import MODELS
+from mcgta.stages.dissimilarity import DISSIMILARITIES, Compiled
 from mcgta.stages.local_models import COVARIANCES
 from mcgta.stages.neighborhoods import KERNELS
-from mcgta.stages.semivariogram import MODELS
 
 EPS = {"wasserstein2": 4.0, "euclidean": 4.0, "cosine": 0.2, "kl": 20.0, "js": 0.6, "tv": 0.9}
 
@@ -208,7 +208,8 @@ def counted(monkeypatch):
 
     def counting_pairs(*args, **kwargs):
         made = compare(*args, **kwargs)
-        made.compare = count("compared", made.compare)
+        inner = made.comparison
+        made.comparison = Compiled(count("compared", inner.tile_kernel), count("compared", inner.pairs_kernel))
         return made
 
     monkeypatch.setattr(algorithm, "compare_models", counting_pairs)

@@ -7,7 +7,7 @@ from sklearn.mixture import GaussianMixture
 
 import naive
 from mcgta.kernels import covariance
-from mcgta.kernels.covariance import moments
+from mcgta.kernels.moments import quartic_sums, window_moments
 from mcgta.position_input import read_positions
 from mcgta.stages.local_models import fit_local_models
 from mcgta.stages.neighborhoods import find_neighborhoods
@@ -38,12 +38,18 @@ def test_moments_agree_with_exact_sums_even_at_an_offset_of_a_million(d, weights
         np.testing.assert_allclose(models.covariances[row], cov, rtol=1e-9, atol=1e-12 + 1e-9 * (offset > 0))
 
 
+def covariances(windows, weights):
+    """Of windows that are not yet rows of one table."""
+    count, n, d = windows.shape
+    return window_moments(windows.reshape(-1, d), np.arange(count * n).reshape(count, n), weights)[1]
+
+
 def test_a_column_constant_in_a_window_has_variance_exactly_zero_at_any_offset():
     rng = np.random.default_rng(1)
     windows = rng.normal(size=(3, 8, 3))
     windows[:, :, 1] = np.array([0.0, 0.1, 1e6 + 0.1])[:, None]
     weights = rng.random((3, 8))
-    covs = moments(windows, weights / weights.sum(axis=1, keepdims=True))[1]
+    covs = covariances(windows, weights / weights.sum(axis=1, keepdims=True))
     assert (covs[:, 1] == 0).all()
     assert (covs[:, :, 1] == 0).all()
     assert (covs[:, 0, 0] > 0).all()
@@ -53,7 +59,7 @@ def test_a_column_that_varies_by_rounding_only_counts_as_constant():
     column = np.array([0.3, 0.1 + 0.2, 0.3, 0.1 + 0.2])
     assert np.ptp(column) > 0
     windows = np.column_stack([column, [1.0, 2.0, 4.0, 8.0]])[None]
-    cov = moments(windows, np.full((1, 4), 0.25))[1][0]
+    cov = covariances(windows, np.full((1, 4), 0.25))[0]
     assert cov[0].tolist() == [0, 0]
     assert cov[1, 1] == pytest.approx(naive.moments(windows[0], [0.25] * 4)[1][1, 1])
 
@@ -104,8 +110,9 @@ def test_kernel_weights_enter_ledoit_wolf_as_the_variance_of_a_weighted_mean():
     m = np.trace(S) / 3
     d2 = ((S - m * np.eye(3)) ** 2).sum()
     b2 = sum(w[k] ** 2 * ((np.outer(X[k] - mean, X[k] - mean) - S) ** 2).sum() for k in range(15))
-    _, covs, centred = moments(X[None], w[None])
-    found = covariance.ledoit_wolf_shrinkage(centred, w[None], covs)[0]
+    rows = np.arange(15)[None]
+    means, covs = window_moments(X, rows, w[None])
+    found = covariance.ledoit_wolf_shrinkage(covs, quartic_sums(X, rows, w[None], means, covs))[0]
     assert found == pytest.approx(min(b2, d2) / d2, rel=1e-10)
     assert 0 < found < 1
 

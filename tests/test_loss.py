@@ -7,8 +7,9 @@ import naive
 import naive_clusters
 from mcgta.position_input import read_positions
 from mcgta.stages.dissimilarity import compare_features
+from mcgta.stages.empirical import empirical_semivariogram
 from mcgta.stages.loss import Loss
-from mcgta.stages.semivariogram import empirical_semivariogram, fit_semivariogram
+from mcgta.stages.semivariogram import fit_semivariogram
 
 
 def example(seed, *, groups=False, **options):

@@ -11,7 +11,8 @@ import naive
 import naive_clusters
 from mcgta.position_input import read_positions
 from mcgta.stages.dissimilarity import compare_features
-from mcgta.stages.semivariogram import Semivariogram, empirical_semivariogram, fit_semivariogram
+from mcgta.stages.empirical import empirical_semivariogram
+from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
 
 FORMS = [
     ("spherical", math.nan),

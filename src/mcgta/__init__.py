@@ -10,13 +10,14 @@ from mcgta.position_input import read_positions
 from mcgta.positions import Positions
 from mcgta.stages.clustering import Clustering, find_clusters
 from mcgta.stages.dissimilarity import Dissimilarity, compare_features, compare_models
+from mcgta.stages.empirical import empirical_semivariogram
 from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss, Objective
 from mcgta.stages.membership import Membership
 from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
-from mcgta.stages.semivariogram import Semivariogram, empirical_semivariogram, fit_semivariogram
+from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
 
 __version__ = "0.1.0"
 

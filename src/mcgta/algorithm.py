@@ -24,11 +24,12 @@ from mcgta.stages.dissimilarity import (
     compare_models,
     incomparable,
 )
+from mcgta.stages.empirical import empirical_semivariogram
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
 from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
-from mcgta.stages.semivariogram import Semivariogram, empirical_semivariogram, fit_semivariogram
+from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
 from mcgta.types import Array, Index
 
 EPS_SHARE = 0.4
@@ -156,7 +157,9 @@ class Algorithm:
             return compare_features(X, self.dissimilarity)
         return compare_models(models, self.dissimilarity, random_state=seed)
 
-    def fit_semivariogram(self, dissimilarity: Dissimilarity, places: Positions, progress: Progress) -> Semivariogram:
+    def fit_semivariogram(
+        self, dissimilarity: Dissimilarity, places: Positions, seed: int, progress: Progress
+    ) -> Semivariogram:
         """Return the semivariogram, unless one was passed in."""
         if isinstance(self.semivariogram, Semivariogram):
             if self.semivariogram.unit != places.unit:
@@ -164,7 +167,14 @@ class Algorithm:
                 raise ValueError(f"semivariogram has distances in {units[0]}, but positions are in {units[1]}")
             return self.semivariogram
         empirical = empirical_semivariogram(
-            dissimilarity, places, bins=self.bins, max_lag=self.max_lag, n_jobs=self.n_jobs, progress=progress
+            dissimilarity,
+            places,
+            bins=self.bins,
+            max_lag=self.max_lag,
+            error=self.semivariogram_error,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+            progress=progress,
         )
         return fit_semivariogram(empirical, self.semivariogram, adapt=self.max_lag is None)
 

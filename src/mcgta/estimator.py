@@ -19,6 +19,7 @@ from mcgta.parameters import RULES
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
 from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
+from mcgta.stages.empirical import ERROR
 from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.membership import Membership
@@ -95,6 +96,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     max_lag : float or None
         Largest distance that the semivariogram looks at. None is half the largest distance, less where the curve has not
         levelled off by then.
+    semivariogram_error : float in [0, 1], default=0.001
+        Standard error wanted of each bin of the semivariogram, relative to its value; beyond 2,000 observations as many pairs
+        are compared as that takes. With 0 all pairs are.
     beta : float, default=1.0
         Weight of the penalty; 0 is the paper's MC-GTA-wo.
     margin : float, default=0.0
@@ -119,7 +123,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     n_jobs : int or None
         Threads, as in scikit-learn; the result does not depend on it.
     random_state : int, RandomState or None, default=0
-        Seed of what is random: the mixture prior, "min_cov_det", and the points of "js" and "tv".
+        Seed of what is random: the mixture prior, "min_cov_det", the points of "js" and "tv", and the pairs that a large
+        semivariogram is estimated from.
     progress : bool or callable, default=False
         Report stages on standard error, or to a function of the stage's name and the share done.
 
@@ -170,6 +175,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         semivariogram: str | Semivariogram = "spherical",
         bins: Any = 40,
         max_lag: float | None = None,
+        semivariogram_error: float = ERROR,
         beta: float = 1.0,
         margin: float = 0.0,
         hinge: bool = True,
@@ -198,6 +204,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.semivariogram = semivariogram
         self.bins = bins
         self.max_lag = max_lag
+        self.semivariogram_error = semivariogram_error
         self.beta = beta
         self.margin = margin
         self.hinge = hinge
@@ -237,7 +244,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         places = data.positions.take(kept)
         dissimilarity = algorithm.compare(data.X[kept], models and models.take(kept), data.seed)  # lines 4-5
         dissimilarity.matrix(n_jobs=self.n_jobs, progress=progress)
-        semivariogram = algorithm.fit_semivariogram(dissimilarity, places, progress)  # lines 6-8
+        semivariogram = algorithm.fit_semivariogram(dissimilarity, places, data.seed, progress)  # lines 6-8
         loss = algorithm.loss(dissimilarity, places, semivariogram)  # line 9
         self._cluster(algorithm, Stages(data, prior, models, kept, failed, loss), progress)  # line 10
         return self._note_columns(shape)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from mcgta.progress import Progress
 from mcgta.types import Array
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries with threads of their own; looking for them takes milliseconds, so it is done once."""
+    return ThreadpoolController()
 
 
 def run(
@@ -25,13 +33,19 @@ def run(
     """
     workers = min(effective_n_jobs(n_jobs), max(len(tasks), 1))
     if workers == 1:
-        with threadpool_limits(limits=1):
+        with _blas().limit(limits=1):
             results: Iterable[Any] = map(function, tasks)
             yield from results
         return
-    kind = {"backend": "loky"} if processes else {"require": "sharedmem"}
-    with threadpool_limits(limits=1):
-        yield from Parallel(n_jobs=workers, return_as="generator", **kind)(delayed(function)(task) for task in tasks)
+    with _blas().limit(limits=1):
+        if processes:
+            yield from Parallel(n_jobs=workers, return_as="generator")(delayed(function)(task) for task in tasks)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                yield from pool.map(function, tasks)
+            finally:  # where somebody failed or lost interest, nothing more is begun
+                pool.shutdown(wait=True, cancel_futures=True)
 
 
 def tiles(count: int, size: int) -> list[slice]:
@@ -57,13 +71,17 @@ def symmetric_table(
     """Fill a symmetric table with zero diagonal from a function of its tiles, computing each pair once."""
     table = np.empty((count, count))
     pieces = triangle(count, tile)
+
+    def fill(piece: tuple[slice, slice]) -> None:
+        rows, cols = piece
+        values = between(rows, cols)
+        if rows == cols:
+            above = np.triu(values, 1)
+            values = above + above.T
+        table[rows, cols] = values
+        table[cols, rows] = values.T
+
     with (progress or Progress()).stage(stage, len(pieces)) as advance:
-        results = run(lambda piece: between(*piece), pieces, n_jobs=n_jobs)
-        for (rows, cols), values in zip(pieces, results, strict=True):
-            if rows == cols:
-                above = np.triu(values, 1)
-                values = above + above.T
-            table[rows, cols] = values
-            table[cols, rows] = values.T
+        for _ in run(fill, pieces, n_jobs=n_jobs):
             advance(1)
     return table

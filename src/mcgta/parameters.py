@@ -14,10 +14,11 @@ from sklearn.utils import check_random_state
 
 from mcgta.positions import METRICS
 from mcgta.stages.clustering import CLUSTERERS
+from mcgta.stages.curve_fit import MODELS
 from mcgta.stages.dissimilarity import DISSIMILARITIES, FEATURE_BASED
 from mcgta.stages.local_models import COVARIANCES, LocalModels
 from mcgta.stages.neighborhoods import KERNELS
-from mcgta.stages.semivariogram import MODELS, Semivariogram
+from mcgta.stages.semivariogram import Semivariogram
 
 INF = float("inf")
 
@@ -123,6 +124,7 @@ RULES: dict[str, Rule] = {
     "semivariogram": Rule(words=(*MODELS, "empirical"), kinds=(Semivariogram,)),
     "bins": Rule(integer=(4, INF), edges=True),
     "max_lag": Rule(real=(0, INF), above=True, none=True),
+    "semivariogram_error": Rule(real=(0, 1)),
     "beta": Rule(real=(0, INF)),
     "margin": Rule(real=(-INF, INF)),
     "hinge": Rule(flag=True),

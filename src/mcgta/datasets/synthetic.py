@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mcgta.kernels.covariance import psd_roots
-from mcgta.kernels.wasserstein import wasserstein2
+from mcgta.kernels.wasserstein import pack, wasserstein2_tile
 from mcgta.types import Array, Index
 
 _TRIES = 200
@@ -116,11 +115,10 @@ def make_regions(
 
 def make_covariances(n_clusters: int, n_features: int, *, separation: float, rng: np.random.Generator) -> Array:
     """Random covariances Q diag(exp U(-1.2, 1.2)) Q^T whose pairwise Wasserstein-2 distances exceed ``separation``."""
-    zero = np.zeros(n_features)
     for _ in range(_RESTARTS):
         drawn = np.array([_rotate(np.exp(rng.uniform(-1.2, 1.2, n_features)), rng) for _ in range(_TRIES)])
-        roots = psd_roots(drawn)
-        far = wasserstein2(zero, roots[:, None], zero, roots[None, :]) > separation**2
+        packed = pack(np.zeros(drawn.shape[:2]), drawn)
+        far = wasserstein2_tile(packed, packed) > separation**2
         for first in range(_TRIES):  # start from each, take the first that is far from all taken, and so on
             found, apart = [first], far[first].copy()
             while len(found) < n_clusters and apart.any():

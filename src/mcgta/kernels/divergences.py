@@ -1,4 +1,4 @@
-"""Divergences of Gaussians: Kullback-Leibler in closed form, Jensen-Shannon and total variation by quasi-Monte-Carlo.
+"""Divergences of Gaussians without a closed form: Jensen-Shannon and total variation, by quasi-Monte-Carlo.
 
 All functions broadcast over the leading axes, so one function serves pairs, one against many, and tiles.
 
@@ -7,7 +7,6 @@ Contract
 ``mean``       (..., d)
 ``factor``     (..., d, d) lower Cholesky factor of the covariance
 ``inverse``    (..., d, d) inverse of that factor
-``precision``  (..., d, d) inverse covariance
 ``points``     (m, d) standard normal points
 """
 
@@ -17,20 +16,6 @@ import numpy as np
 from scipy.stats import norm, qmc
 
 from mcgta.types import Array
-
-
-def symmetric_kl(
-    mean_a: Array, cov_a: Array, precision_a: Array, mean_b: Array, cov_b: Array, precision_b: Array
-) -> Array:
-    """(KL(a|b) + KL(b|a)) / 2; the log determinants cancel.
-
-    = 1/4 [ tr(P_b S_a) + tr(P_a S_b) - 2d + (m_a - m_b)^T (P_a + P_b) (m_a - m_b) ]
-    """
-    d = mean_a.shape[-1]
-    shift = mean_a - mean_b
-    traces = (precision_b * cov_a).sum(axis=(-2, -1)) + (precision_a * cov_b).sum(axis=(-2, -1))
-    pulled = ((precision_a + precision_b) @ shift[..., None])[..., 0]
-    return np.maximum(0.25 * (traces - 2 * d + (shift * pulled).sum(axis=-1)), 0.0)
 
 
 def normal_points(count: int, d: int, seed: int) -> Array:

@@ -1,4 +1,4 @@
-"""Graphical lasso for a stack of small covariances, by projected Newton on the dual.
+"""Graphical lasso for many small covariances, by projected Newton on the dual, 8 problems at a time.
 
 Primal (Friedman, Hastie and Tibshirani 2008; the diagonal is not penalised):
 
@@ -10,25 +10,33 @@ Theta its inverse. For Theta = (S + U)^-1 the duality gap is tr(S Theta) - d + a
 The dual keeps every iterate positive definite, has box constraints only, and needs a handful of Newton steps whatever
 the conditioning: block coordinate descent on the primal runs to a thousand iterations on nearly singular windows.
 Work is done on the correlation scale, where the penalties become alpha / (s_i s_j) and the gap is unchanged.
+
+A step (Bertsekas 1982): pairs near a bound that the gradient pushes further take a scaled gradient step, the others a Newton
+step; both are cut off at the bounds, and halved until log det rises enough. The second derivative of log det in the
+pairs (i,j), (k,l) is T_ik T_jl + T_il T_jk with T the inverse of S + U. Eight problems go in step, one in each lane, each with
+its own list of free pairs; one that has converged stands still. So no result depends on the seven others.
+
+Problems that do not converge this way (singular to rounding, or hidden by it) are handed on to
+:mod:`mcgta.kernels.careful_lasso`, which goes about it more slowly.
 """
 
 from __future__ import annotations
 
-import contextlib
+from typing import Any
 
 import numpy as np
 
-from mcgta.types import Array, Index, Mask
+from mcgta.kernels.careful_lasso import GAP, careful_lasso
+from mcgta.kernels.compiled import helper, kernel, snippet
+from mcgta.kernels.lanes import WIDTH, any_less, fabs, get, get2, lean, put, put2, splat, sqrt, where_less, workspace
+from mcgta.types import Array
 
-GAP = 1e-9
-"""The duality gap, in nats, at which a fit counts as converged."""
-
-_ROUNDING = 1e-13  # the change of a correlation below which another step is of no use
-_MAX_STEPS = 200
-_MAX_HALVINGS = 50
-_DIRECT = 12  # features up to which the Newton system is solved by elimination
-_CG_STEPS, _CG_TOLERANCE = 200, 1e-12
-_BATCH_BYTES = 64 * 2**20
+_STEPS = 30
+_HALVINGS = 30
+_EPS = 2.220446049250313e-16
+_PIVOT = 1e-12  # least pivot of a matrix that counts as positive definite, on the correlation scale
+_START = 1e-8  # least pivot of a start
+_LARGEST = 40  # features beyond which the Newton system would be too large to solve by elimination
 
 
 def graphical_lasso(covs: Array, alpha: float) -> tuple[Array, Array]:
@@ -43,177 +51,312 @@ def graphical_lasso(covs: Array, alpha: float) -> tuple[Array, Array]:
     Returns
     -------
     fitted : (B, d, d) regularised covariances; positive definite but for constant columns
-    gaps : (B,) the duality gap reached, beyond what rounding makes of zero; NaN where the matrix is singular to rounding.
-        For singular S and tiny alpha the gap is a difference of huge numbers and cannot become small; yet every entry is
-        within 2 alpha of the solution's, since both lie in the dual's box
+    gaps : (B,) the duality gap reached, at most ``GAP`` where converged; see :func:`careful_lasso` for the others
     """
     count, d, _ = covs.shape
     if alpha == 0 or d == 1:
         return covs.copy(), np.zeros(count)
-    fitted = np.empty_like(covs)
-    gaps = np.empty(count)
+    if d > _LARGEST:
+        return careful_lasso(covs, alpha)
+    covs = np.ascontiguousarray(covs)
+    fitted, gaps = np.empty_like(covs), np.empty(count)
     pairs = d * (d - 1) // 2
-    step = max(1, _BATCH_BYTES // (8 * (pairs * pairs if d <= _DIRECT else 16 * pairs)))
-    for start in range(0, count, step):
-        stop = min(count, start + step)
-        fitted[start:stop], gaps[start:stop] = _solve(covs[start:stop], alpha)
+    room = workspace(d + 10 * d * d + 2 + 2 * pairs + pairs * pairs)
+    _fit(covs, float(alpha), fitted, gaps, room, np.zeros((2 * pairs + 1) * WIDTH, dtype=np.int64))
+    hard = np.flatnonzero(~(gaps <= GAP))
+    if hard.size:
+        fitted[hard], gaps[hard] = careful_lasso(covs[hard], alpha)
     return fitted, gaps
 
 
-def _solve(covs: Array, alpha: float) -> tuple[Array, Array]:
-    count, d, _ = covs.shape
-    variance = np.diagonal(covs, axis1=1, axis2=2)
-    scale = np.sqrt(np.where(variance > 0, variance, 1.0))
-    outer = scale[:, :, None] * scale[:, None, :]
-    corr = covs / outer
-    row, col = np.triu_indices(d, 1)
-    index = np.arange(d)
-    corr[:, index, index] = 1.0
-    target = corr[:, row, col]
-    bound = alpha / outer[:, row, col]
-
-    values = _feasible(target, bound, d)
-    gaps = np.full(count, np.nan)
-    active = np.arange(count)
-    for _ in range(_MAX_STEPS):
-        precision = _invert(_fill(values[active], d))
-        theta = precision[:, row, col]
-        trace = np.trace(precision, axis1=1, axis2=2) + 2 * (target[active] * theta).sum(axis=1)
-        gap = np.abs(trace - d + 2 * (bound[active] * np.abs(theta)).sum(axis=1))
-        # What rounding of the inverse leaves of a zero gap, tr(T) being about the condition number, does not count.
-        gaps[active] = np.maximum(gap - 4 * np.finfo(float).eps * d * np.trace(precision, axis1=1, axis2=2), 0.0)
-        going = ~(gaps[active] <= GAP) & np.isfinite(gaps[active])
-        active, precision, theta = active[going], precision[going], theta[going]
-        if active.size == 0:
-            break
-        moved = _newton_step(values[active], target[active], bound[active], precision, theta, row, col)
-        settled = np.abs(moved - values[active]).max(axis=1) <= _ROUNDING
-        values[active] = moved
-        active = active[~settled]
-        if active.size == 0:
-            break
-
-    fitted = _fill(values, d) * outer
-    fitted[:, index, index] = variance
-    return fitted, gaps
+@helper
+def _factor(B: Any, m: int, low: int, d: int) -> Any:
+    """Cholesky factors of the matrices at ``m`` into ``low``, reciprocals on the diagonal; return the least pivots."""
+    lean()
+    least = splat(1.0)
+    for j in range(d):
+        pivot = get2(B, m, j, d, j)
+        for k in range(j):
+            entry = get2(B, low, j, d, k)
+            pivot = pivot - entry * entry
+        least = where_less(pivot, least, pivot, least)
+        scale = 1.0 / sqrt(where_less(pivot, splat(1e-30), splat(1e-30), pivot))
+        put2(B, low, j, d, j, scale)
+        for i in range(j + 1, d):
+            value = get2(B, m, i, d, j)
+            for k in range(j):
+                value = value - get2(B, low, i, d, k) * get2(B, low, j, d, k)
+            put2(B, low, i, d, j, value * scale)
+    return least
 
 
-def _feasible(target: Array, bound: Array, d: int) -> Array:
-    """Return a positive definite start within the bounds.
+@helper
+def _invert(B: Any, low: int, half: int, inverse: int, d: int) -> None:
+    """Inverses, from the factors at ``low``; ``half`` gets the inverses of the factors."""
+    lean()
+    for j in range(d):
+        put2(B, half, j, d, j, get2(B, low, j, d, j))
+        for i in range(j + 1, d):
+            value = get2(B, low, i, d, j) * get2(B, half, j, d, j)
+            for k in range(j + 1, i):
+                value = value + get2(B, low, i, d, k) * get2(B, half, k, d, j)
+            put2(B, half, i, d, j, 0.0 - value * get2(B, low, i, d, i))
+    for i in range(d):
+        for j in range(i + 1):
+            value = get2(B, half, i, d, i) * get2(B, half, i, d, j)
+            for k in range(i + 1, d):
+                value = value + get2(B, half, k, d, i) * get2(B, half, k, d, j)
+            put2(B, inverse, i, d, j, value)
+            put2(B, inverse, j, d, i, value)
+
+
+@snippet
+def _solve(B: Any, h: int, x: int, size: int) -> None:
+    """Solve the systems with lower triangle at ``h`` (rows of length ``size``) for the right-hand sides at ``x``."""
+    for j in range(size):
+        pivot = get2(B, h, j, size, j)
+        value = get(B, x, j)
+        for k in range(j):
+            entry = get2(B, h, j, size, k)
+            pivot = pivot - entry * entry
+            value = value - entry * get(B, x, k)
+        # Scaled to a unit diagonal a pivot at rounding level is a direction of no curvature: leave it be.
+        scale = 1.0 / sqrt(where_less(pivot, splat(1e-14), splat(1e-14), pivot))
+        put2(B, h, j, size, j, scale)
+        put(B, x, j, value * scale)
+        for i in range(j + 1, size):
+            entry = get2(B, h, i, size, j)
+            for k in range(j):
+                entry = entry - get2(B, h, i, size, k) * get2(B, h, j, size, k)
+            put2(B, h, i, size, j, entry * scale)
+    for j in range(size - 1, -1, -1):
+        value = get(B, x, j)
+        for k in range(j + 1, size):
+            value = value - get2(B, h, k, size, j) * get(B, x, k)
+        put(B, x, j, value * get2(B, h, j, size, j))
+
+
+@snippet
+def _level_ratio(B: Any, old: int, new: int, d: int) -> Any:
+    """det(new) / det(old), from factors with reciprocals on the diagonal."""
+    ratio = splat(1.0)
+    for k in range(d):
+        ratio = ratio * (get2(B, old, k, d, k) / get2(B, new, k, d, k))
+    return ratio * ratio
+
+
+@helper
+def _start(B: Any, s: int, bound: int, w: int, low: int, d: int) -> None:
+    """Write a positive definite start within the bounds to ``w``, and its factors to ``low``.
 
     It is the soft-thresholded matrix where that is definite, else a point part of the way from S to its diagonal.
     """
-    shift = -np.clip(target, -bound, bound)
-    definite = np.linalg.eigvalsh(_fill(target + shift, d))[:, 0] > 1e-8
-    with np.errstate(divide="ignore"):
-        towards = np.minimum(np.where(target == 0, np.inf, bound / np.abs(target)).min(axis=1), 1.0)
-    return target + np.where(definite[:, None], shift, -towards[:, None] * target)
-
-
-def _newton_step(
-    values: Array, target: Array, bound: Array, precision: Array, theta: Array, row: Index, col: Index
-) -> Array:
-    """One projected Newton step with Armijo backtracking, for each problem on its own.
-
-    Entries near a bound that the gradient pushes further are left out of the Newton system and take a scaled gradient
-    step (Bertsekas 1982): clipping a Newton step that runs into a bound need not be an ascent.
-    """
-    d = precision.shape[1]
-    shift = values - target
-    variances = np.diagonal(precision, axis1=1, axis2=2)
-    curvature = variances[:, row] * variances[:, col] + theta**2
-    gradient_step = theta / curvature
-    moved = np.clip(shift + gradient_step, -bound, bound) - shift
-    near = np.minimum(0.1, (np.abs(moved) / bound).max(axis=1))[:, None] * bound
-    fixed = ((shift >= bound - near) & (theta > 0)) | ((shift <= -bound + near) & (theta < 0))
-    solve = _newton_direct if d <= _DIRECT else _newton_iterative
-    newton = solve(precision, curvature, np.where(fixed, 0.0, theta), ~fixed, row, col)
-    direction = np.nan_to_num(np.where(fixed, gradient_step, newton), nan=0.0, posinf=0.0, neginf=0.0)
-
-    level = -np.linalg.slogdet(precision)[1]
-    step = np.ones(values.shape[0])
-    out = values.copy()
-    open_ = np.arange(values.shape[0])
-    for _ in range(_MAX_HALVINGS):
-        tried = values[open_] + step[open_, None] * direction[open_]
-        tried = np.clip(tried, target[open_] - bound[open_], target[open_] + bound[open_])
-        spectrum = np.linalg.eigvalsh(_fill(tried, d))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            reached = np.where(spectrum[:, 0] > 0, np.log(np.maximum(spectrum, 0.0)).sum(axis=1), -np.inf)
-        promised = 2 * (theta[open_] * (tried - values[open_])).sum(axis=1)
-        enough = reached >= level[open_] + 1e-4 * promised - 1e-13 * (1 + np.abs(level[open_]))
-        out[open_[enough]] = tried[enough]
-        open_ = open_[~enough]
-        if open_.size == 0:
+    lean()
+    towards = splat(1.0)
+    for i in range(d):
+        put2(B, w, i, d, i, splat(1.0))
+        for j in range(i):
+            value = get2(B, s, i, d, j)
+            limit = get2(B, bound, i, d, j)
+            size = fabs(value)
+            share = limit / (size + 1e-300)
+            towards = where_less(share, towards, share, towards)
+            cut = where_less(size, limit, size, limit)
+            put2(B, w, i, d, j, value - where_less(value, splat(0.0), 0.0 - cut, cut))
+    for _ in range(2):
+        least = _factor(B, w, low, d)
+        if not any_less(least, splat(_START)):
             break
-        step[open_] *= 0.5
-    return out
+        for i in range(d):
+            for j in range(i):
+                at = i * d + j
+                part = get(B, s, at) * (1.0 - towards)
+                put(B, w, at, where_less(least, splat(_START), part, get(B, w, at)))
 
 
-def _newton_direct(precision: Array, curvature: Array, gradient: Array, free: Mask, row: Index, col: Index) -> Array:
-    """Solve the Newton system among the free pairs by elimination.
+@snippet
+def _gaps(B: Any, s: int, bound: int, inverse: int, d: int) -> Any:
+    """Duality gaps beyond what rounding of the inverse makes of zero, the trace being about the condition number."""
+    gap = splat(-1.0 * d)
+    trace = splat(0.0)
+    for i in range(d):
+        own = get2(B, inverse, i, d, i)
+        trace = trace + own
+        for j in range(i):
+            at = i * d + j
+            theta = get(B, inverse, at)
+            gap = gap + (get(B, s, at) * theta + get(B, bound, at) * fabs(theta)) * 2.0
+    value = fabs(gap + trace) - trace * (4.0 * _EPS * d)
+    return where_less(value, splat(0.0), splat(0.0), value)
 
-    The second derivative of log det in the pairs (i,j), (k,l) is T_ik T_jl + T_il T_jk, each pair counted once. Scaled to a
-    unit diagonal, with a ridge at rounding level, the system is never exactly singular.
+
+@helper
+def _gradient_step(B: Any, s: int, bound: int, w: int, inverse: int, step: int, room: int, d: int) -> Any:
+    """Write the scaled gradient step of every pair to ``step``, and to ``room`` its distance from the bound ahead.
+
+    Both count in bounds; returns how near a bound counts as being at it.
     """
-    hessian = precision[:, row[:, None], row[None, :]] * precision[:, col[:, None], col[None, :]]
-    hessian += precision[:, row[:, None], col[None, :]] * precision[:, col[:, None], row[None, :]]
-    root = np.sqrt(curvature)
-    hessian *= free[:, :, None] & free[:, None, :]
-    hessian /= root[:, :, None] * root[:, None, :]
-    every = np.arange(row.size)
-    hessian[:, every, every] = 1.0 + 1e-14
-    return np.linalg.solve(hessian, (gradient / root)[:, :, None])[:, :, 0] / root
+    lean()
+    reach = splat(0.0)
+    for i in range(d):
+        for j in range(i):
+            at = i * d + j
+            theta = get(B, inverse, at)
+            limit = get(B, bound, at)
+            shift = get(B, w, at) - get(B, s, at)
+            own = get2(B, inverse, i, d, i) * get2(B, inverse, j, d, j)
+            move = theta / (own + theta * theta)
+            ahead = shift + move
+            ahead = where_less(ahead, limit, ahead, limit)
+            ahead = where_less(0.0 - limit, ahead, ahead, 0.0 - limit)
+            share = fabs(ahead - shift) / limit
+            reach = where_less(reach, share, share, reach)
+            put(B, step, at, move)
+            put(B, room, at, 1.0 - where_less(theta, splat(0.0), 0.0 - shift, shift) / limit)
+    return where_less(reach, splat(0.1), reach, splat(0.1))
 
 
-def _newton_iterative(precision: Array, curvature: Array, gradient: Array, free: Mask, row: Index, col: Index) -> Array:
-    """Solve the same system by conjugate gradients, for many features: its product with X is T X T, pair by pair."""
-    d = precision.shape[1]
+@helper
+def _newton_step(B: Any, inverse: int, step: int, room: int, near: int, h: int, x: int, lists: Any, d: int) -> None:
+    """Replace the steps of the free pairs by those of Newton's method.
 
-    def times(x: Array) -> Array:
-        full = np.zeros((x.shape[0], d, d))
-        full[:, row, col] = x
-        full[:, col, row] = x
-        return np.where(free, (precision @ full @ precision)[:, row, col], 0.0)
+    A lane lists its own free pairs, those farther than ``near`` from the bound ahead; where it has fewer than another lane
+    the system goes on with the identity. ``lists`` holds the number of pairs of each lane, then their rows and columns.
+    """
+    lean()
+    size = 0
+    for lane in range(WIDTH):
+        found = 0
+        if B[near + lane] < 1.0:
+            for i in range(d):
+                for j in range(i):
+                    if B[room + (i * d + j) * WIDTH + lane] > B[near + lane]:
+                        at = (1 + 2 * found) * WIDTH + lane
+                        lists[at] = i
+                        lists[at + WIDTH] = j
+                        found += 1
+        lists[lane] = found
+        if found > size:
+            size = found
+    table = h + size * WIDTH  # after the scales that make the diagonal one
+    for a in range(size):
+        for lane in range(WIDTH):
+            here = h + a * WIDTH + lane
+            row = table + a * size * WIDTH + lane
+            listed = a < lists[lane]
+            i = lists[(1 + 2 * a) * WIDTH + lane] * WIDTH
+            j = lists[(2 + 2 * a) * WIDTH + lane] * WIDTH
+            first = inverse + i * d + lane  # row i of the inverse
+            second = inverse + j * d + lane
+            own = B[first + i] * B[second + j] + B[first + j] * B[first + j]
+            B[here] = 1.0 / np.sqrt(own) if listed else 0.0
+            B[x + a * WIDTH + lane] = B[first + j] * B[here]
+            for b in range(a):
+                k = lists[(1 + 2 * b) * WIDTH + lane] * WIDTH
+                m = lists[(2 + 2 * b) * WIDTH + lane] * WIDTH
+                value = B[first + k] * B[second + m] + B[first + m] * B[second + k]
+                B[row + b * WIDTH] = value * B[here] * B[h + b * WIDTH + lane]
+            B[row + a * WIDTH] = 1.0
+    _solve(B, table, x, size)
+    for lane in range(WIDTH):
+        for a in range(lists[lane]):
+            at = lists[(1 + 2 * a) * WIDTH + lane] * d + lists[(2 + 2 * a) * WIDTH + lane]
+            B[step + at * WIDTH + lane] = B[x + a * WIDTH + lane] * B[h + a * WIDTH + lane]
 
-    x = np.zeros_like(gradient)
-    residual = gradient.copy()
-    along = residual / curvature
-    size = (residual * along).sum(axis=1)
-    goal = _CG_TOLERANCE * size
-    for _ in range(_CG_STEPS):
-        product = times(along)
-        bend = (along * product).sum(axis=1)
-        step = np.divide(size, bend, out=np.zeros_like(size), where=bend > 0)[:, None]
-        x += step * along
-        residual -= step * product
-        scaled = residual / curvature
-        new = (residual * scaled).sum(axis=1)
-        if np.all(new <= goal):
+
+@helper
+def _search(
+    B: Any, s: int, bound: int, w: int, tried: int, inverse: int, step: int, low: int, trial: int, going: Any, d: int
+) -> Any:
+    """Go along the step, halved in each lane until log det rises enough; return the largest changes.
+
+    log r >= 1 - 1/r spares the logarithm.
+    """
+    lean()
+    length = going  # who has converged stands still
+    zero = splat(0.0)
+    change = zero
+    for attempt in range(_HALVINGS):
+        promised = zero
+        change = zero
+        for i in range(d):
+            put2(B, tried, i, d, i, splat(1.0))
+            for j in range(i):
+                at = i * d + j
+                centre = get(B, s, at)
+                limit = get(B, bound, at)
+                here = get(B, w, at)
+                there = here + length * get(B, step, at)
+                there = where_less(there, centre + limit, there, centre + limit)
+                there = where_less(centre - limit, there, there, centre - limit)
+                move = there - here
+                promised = promised + get(B, inverse, at) * move * 2.0
+                change = where_less(change, fabs(move), fabs(move), change)
+                put(B, tried, at, there)
+        least = _factor(B, tried, trial, d)
+        ratio = _level_ratio(B, low, trial, d)
+        short = promised * 1e-4 - 1e-12 - (1.0 - 1.0 / ratio)
+        short = where_less(least, splat(_PIVOT), splat(1.0), short)
+        if not any_less(zero, short):
             break
-        along = scaled + np.divide(new, size, out=np.zeros_like(size), where=size > 0)[:, None] * along
-        size = new
-    return x
+        # Who found no way up in the end stays where it is.
+        shorter = length * (0.5 if attempt < _HALVINGS - 2 else 0.0)
+        length = where_less(zero, short, shorter, length)
+    return change
 
 
-def _invert(stack: Array) -> Array:
-    """Invert each matrix; NaN for one that is singular, without harm to the others."""
-    try:
-        return np.linalg.inv(stack)
-    except np.linalg.LinAlgError:
-        out = np.full(stack.shape, np.nan)
-        for k, matrix in enumerate(stack):
-            with contextlib.suppress(np.linalg.LinAlgError):
-                out[k] = np.linalg.inv(matrix)
-        return out
-
-
-def _fill(values: Array, d: int) -> Array:
-    """Correlation matrices from their strict upper triangles."""
-    row, col = np.triu_indices(d, 1)
-    out = np.empty((values.shape[0], d, d))
-    out[:, row, col] = values
-    out[:, col, row] = values
-    index = np.arange(d)
-    out[:, index, index] = 1.0
-    return out
+@kernel("void(float64[:, :, ::1], float64, float64[:, :, ::1], float64[::1], float64[::1], int64[::1])")
+def _fit(covs: Any, alpha: float, fitted: Any, gaps: Any, B: Any, lists: Any) -> None:
+    """Fit all covariances; gaps above ``GAP`` or NaN mark those that did not converge."""
+    lean()
+    count, d, _ = covs.shape
+    matrix = d * d * WIDTH
+    most = d * (d - 1) // 2
+    scale = 0
+    s = d * WIDTH
+    bound, w, tried, low, trial = s + matrix, s + 2 * matrix, s + 3 * matrix, s + 4 * matrix, s + 5 * matrix
+    half, inverse, step, room = s + 6 * matrix, s + 7 * matrix, s + 8 * matrix, s + 9 * matrix
+    near, state = s + 10 * matrix, s + 10 * matrix + WIDTH
+    x = state + WIDTH
+    h = x + most * WIDTH
+    for first in range(0, count, WIDTH):
+        lanes = min(WIDTH, count - first)
+        for lane in range(WIDTH):
+            row = min(first + lane, count - 1)
+            for i in range(d):
+                variance = covs[row, i, i]
+                B[scale + i * WIDTH + lane] = np.sqrt(variance) if variance > 0.0 else 1.0
+            for i in range(d):
+                for j in range(i + 1):
+                    product = B[scale + i * WIDTH + lane] * B[scale + j * WIDTH + lane]
+                    at = (i * d + j) * WIDTH + lane
+                    B[s + at] = covs[row, i, j] / product if i != j else 1.0
+                    B[bound + at] = alpha / product
+        _start(B, s, bound, w, low, d)
+        going = splat(1.0)
+        reached = splat(1e300)
+        for _ in range(_STEPS):
+            _invert(B, low, half, inverse, d)
+            reached = where_less(splat(0.5), going, _gaps(B, s, bound, inverse, d), reached)
+            going = where_less(splat(GAP), reached, going, splat(0.0))
+            if not any_less(splat(0.5), going):
+                break
+            within = _gradient_step(B, s, bound, w, inverse, step, room, d)
+            put(B, near, 0, where_less(splat(0.5), going, within, splat(1.0)))
+            _newton_step(B, inverse, step, room, near, h, x, lists, d)
+            change = _search(B, s, bound, w, tried, inverse, step, low, trial, going, d)
+            w, tried = tried, w
+            low, trial = trial, low
+            # What moves no more without having converged is for others.
+            going = where_less(change, splat(1e-15), splat(0.0), going)
+        put(B, state, 0, reached)
+        for lane in range(lanes):
+            row = first + lane
+            gaps[row] = B[state + lane]
+            for i in range(d):
+                fitted[row, i, i] = covs[row, i, i]
+                for j in range(i):
+                    value = B[w + (i * d + j) * WIDTH + lane]
+                    value *= B[scale + i * WIDTH + lane] * B[scale + j * WIDTH + lane]
+                    fitted[row, i, j] = value
+                    fitted[row, j, i] = value

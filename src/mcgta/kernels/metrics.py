@@ -11,6 +11,9 @@ import numpy as np
 
 from mcgta.types import Array
 
+TIE = 1e-9
+"""Distances that differ by less than this share are tied."""
+
 EARTH_RADIUS = 6_371_008.8
 """Mean radius of the earth in metres (IUGG)."""
 

@@ -1,44 +1,322 @@
-"""Squared Wasserstein-2 distance of Gaussians (the paper's equation 5).
+"""Squared Wasserstein-2 distance of Gaussians (the paper's equation 5), for tiles of pairs or lists of them.
 
-    W = |mu_i - mu_j|^2 + tr Sigma_i + tr Sigma_j - 2 |R_i R_j|_*     (nuclear norm; R the symmetric roots)
+    W = |mu_i - mu_j|^2 + tr Sigma_i + tr Sigma_j - 2 |L_i^T L_j|_*
 
-tr (Sigma_i^1/2 Sigma_j Sigma_i^1/2)^1/2 is the sum of the singular values of R_i R_j. Taking singular values instead
-of roots of eigenvalues keeps sixteen digits of the trace where covariances are singular; the eigenvalue form keeps
-eight.
+tr (Sigma_i^1/2 Sigma_j Sigma_i^1/2)^1/2 is the nuclear norm of L_i^T L_j for any factors with L L^T = Sigma; here they are
+lower triangular. Singular values instead of roots of eigenvalues keep all digits where covariances are singular: the
+eigenvalue form keeps half of them.
 
-Bounds that hold for every pair, with H^2 = |R_i - R_j|_F^2:   |dmu|^2 + H^2/2 <= W <= |dmu|^2 + H^2.
+d = 1    L_i L_j
+d = 2    a root of a^2 + b^2 with a, b the sum of the diagonal and the difference of the off-diagonal entries
+d = 3    from the symmetric functions |P|^2, |minors of P|^2 and det P (:func:`mcgta.kernels.nuclear_norm.root_sum`)
+d >= 4   bidiagonalisation and dqds, :mod:`mcgta.kernels.nuclear_norm`
+
+Bounds that hold for every pair, with H^2 = |R_i - R_j|_F^2 of the symmetric roots:  |dmu|^2 + H^2/2 <= W <= |dmu|^2 + H^2.
+
+Contract
+--------
+A *packed* model is a row of d + 1 + d^2 numbers: mean, trace of the covariance, factor by rows with zeros above the diagonal.
+Results are non-negative, with an error of about 1e-15 of the two traces' sum. Sixteen pairs go in step, so the last bits of one
+can depend on which others go with it; the same call gives the same bits, however many threads there are.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from mcgta.types import Array
+from mcgta.kernels.compiled import helper, kernel, snippet
+from mcgta.kernels.factors import symmetric_roots, triangular_factors
+from mcgta.kernels.lanes import (
+    WIDE,
+    WIDTH,
+    gather,
+    get,
+    get2,
+    get16,
+    lean,
+    put,
+    put2,
+    splat,
+    splat16,
+    sqrt,
+    where_less,
+    workspace,
+)
+from mcgta.kernels.nuclear_norm import bidiagonalise, mix, root_sum, singular_sum
+from mcgta.types import Array, Index
+
+_BLOCKS = 16  # blocks of 16 columns that stay in the first-level cache
+_NO_PAIRS = np.empty(0, dtype=np.int64)
+_SIGNATURE = "void(float64[:, ::1], float64[:, ::1], int64, int64[::1], int64[::1], float64[:, ::1], float64[::1])"
 
 
-def wasserstein2(mean_a: Array, root_a: Array, mean_b: Array, root_b: Array) -> Array:
-    """W2 squared, broadcast over the leading axes: pairs, one against many, or a tile.
+def pack(means: Array, covs: Array) -> Array:
+    """Return the packed models (N, d + 1 + d^2) of means (N, d) and positive semi-definite covariances (N, d, d)."""
+    count, d = means.shape
+    out = np.empty((count, d + 1 + d * d))
+    out[:, :d] = means
+    out[:, d] = np.trace(covs, axis1=1, axis2=2)
+    out[:, d + 1 :] = triangular_factors(covs).reshape(count, d * d)
+    return out
 
-    Parameters
-    ----------
-    mean_a, mean_b : (..., d)
-    root_a, root_b : (..., d, d) symmetric square roots of the covariances
 
-    Returns
-    -------
-    (...) non-negative; absolute error about 1e-15 of the sum of the traces
+def features_of(packed: Array) -> int:
+    """Return d from the width of packed models."""
+    return int((np.sqrt(4 * packed.shape[1] - 3) - 1) / 2 + 0.5)
+
+
+def embed(packed: Array) -> Array:
+    """Return points (N, d + d (d + 1)/2) with squared distances |dmu|^2 + |R_i - R_j|_F^2, R the symmetric roots.
+
+    They are upper bounds of W, and at most twice W. Entries off the diagonal, which the Frobenius norm counts twice, are scaled
+    by the root of two.
     """
-    shift = ((mean_a - mean_b) ** 2).sum(axis=-1)
-    traces = (root_a**2).sum(axis=(-2, -1)) + (root_b**2).sum(axis=(-2, -1))
-    if root_a.shape[-1] == 1:
-        nuclear = (root_a * root_b)[..., 0, 0]
-    elif root_a.shape[-1] == 2:  # (s1 + s2)^2 = |P|_F^2 + 2 |det P|
-        product = root_a @ root_b
-        determinant = product[..., 0, 0] * product[..., 1, 1] - product[..., 0, 1] * product[..., 1, 0]
-        nuclear = np.sqrt((product**2).sum(axis=(-2, -1)) + 2 * np.abs(determinant))
+    d = features_of(packed)
+    roots = symmetric_roots(packed[:, d + 1 :].reshape(-1, d, d))
+    row, col = np.tril_indices(d)
+    return np.hstack([packed[:, :d], roots[:, row, col] * np.where(row == col, 1.0, np.sqrt(2.0))])
+
+
+def wasserstein2_tile(left: Array, right: Array) -> Array:
+    """W2 squared of each packed model of ``left`` (R, m) from each of ``right`` (C, m), as a table (R, C)."""
+    out = np.empty((left.shape[0], right.shape[0]))
+    d = features_of(left)
+    _compare(np.ascontiguousarray(left), np.ascontiguousarray(right), d, _NO_PAIRS, _NO_PAIRS, out)
+    return out
+
+
+def wasserstein2_pairs(packed: Array, i: Index, j: Index) -> Array:
+    """W2 squared of the packed models i[k] and j[k], as (len(i),)."""
+    out = np.empty((1, i.shape[0]))
+    d = features_of(packed)
+    if i.size:
+        _compare(packed, packed, d, np.ascontiguousarray(i, np.int64), np.ascontiguousarray(j, np.int64), out)
+    return out[0]
+
+
+def _compare(left: Array, right: Array, d: int, i: Index, j: Index, out: Array) -> None:
+    size = left.shape[1]
+    if d <= 3:
+        _compare_few(left, right, d, i, j, out, workspace(2 * (size + _BLOCKS * size + 1)))
     else:
-        nuclear = np.linalg.svd(root_a @ root_b, compute_uv=False).sum(axis=-1)
-    return shift + np.maximum(traces - 2 * nuclear, 0.0)
+        _compare_many(left, right, d, i, j, out, workspace(4 * size + d * d + 7 * d + 2))
+
+
+@snippet
+def _repeat(rows: Any, row: int, B: Any, at: int, upto: int) -> None:
+    """Write the first ``upto`` numbers of one model to all 16 lanes."""
+    size = rows.shape[1]
+    for k in range(upto):
+        value = splat(rows[row, k])
+        put(B, at, k, value)
+        put(B, at, size + k, value)
+
+
+@snippet
+def _distance(B: Any, x: int, y: int, norm: Any, d: int) -> Any:
+    """W of 8 pairs, from their nuclear norms and the means and traces at ``x`` and ``y``."""
+    value = get(B, x, d) + get(B, y, d) - norm * 2.0
+    value = where_less(value, splat(0.0), splat(0.0), value)
+    for k in range(d):
+        shift = get(B, x, k) - get(B, y, k)
+        value = value + shift * shift
+    return value
+
+
+@snippet
+def _deliver(B: Any, at: int, out: Any, row: int, first: int) -> None:
+    """Copy the 16 results at ``at`` to a row of the table, as far as it goes."""
+    for lane in range(min(WIDE, out.shape[1] - first)):
+        out[row, first + lane] = B[at + lane]
+
+
+@helper
+def _multiply(x: Any, at: int, B: Any, y: int, a: int, d: int) -> None:
+    """L_x^T L_y for one x (a row of the flat table ``x``) and 8 y, into columns at ``a``."""
+    lean()
+    for c in range(d):
+        r = 0
+        while r < d:
+            low = max(r, c)
+            entry = get2(B, y, low, d, c)
+            row = at + low * d + r
+            if (
+                r + 4 <= d
+            ):  # four entries of a column share what is loaded; zeros above the diagonal of L_x are harmless
+                p0 = entry * x[row]
+                p1 = entry * x[row + 1]
+                p2 = entry * x[row + 2]
+                p3 = entry * x[row + 3]
+                for k in range(low + 1, d):
+                    entry = get2(B, y, k, d, c)
+                    row = at + k * d + r
+                    p0 = p0 + entry * x[row]
+                    p1 = p1 + entry * x[row + 1]
+                    p2 = p2 + entry * x[row + 2]
+                    p3 = p3 + entry * x[row + 3]
+                base = a + (c * d + r) * WIDTH
+                put(B, base, 0, p0)
+                put(B, base, 1, p1)
+                put(B, base, 2, p2)
+                put(B, base, 3, p3)
+                r += 4
+            else:
+                p0 = entry * x[row]
+                for k in range(low + 1, d):
+                    p0 = p0 + get2(B, y, k, d, c) * x[at + k * d + r]
+                put2(B, a, c, d, r, p0)
+                r += 1
+
+
+@helper
+def _multiply_lanes(B: Any, x: int, y: int, a: int, d: int) -> None:
+    """L_x^T L_y for 8 pairs, into columns at ``a``."""
+    lean()
+    for c in range(d):
+        for r in range(d):
+            low = max(r, c)
+            value = get2(B, x, low, d, r) * get2(B, y, low, d, c)
+            for k in range(low + 1, d):
+                value = value + get2(B, x, k, d, r) * get2(B, y, k, d, c)
+            put2(B, a, c, d, r, value)
+
+
+@kernel(_SIGNATURE)
+def _compare_many(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: Any) -> None:
+    """Compare by bidiagonalisation, d >= 4: all of left with all of right, or the pairs (i[k], j[k]) where i is not empty."""
+    lean()
+    size = left.shape[1]
+    half = size * WIDTH
+    x, y = 0, 2 * half
+    a = y + 2 * half
+    work = a + d * d * WIDTH
+    q = work + 3 * d * WIDTH
+    e = q + d * WIDE
+    result = e + d * WIDE
+    flat = left.reshape(-1)
+    listed = i.shape[0] > 0
+    rows = 1 if listed else left.shape[0]
+    for first in range(0, out.shape[1], WIDE):
+        for h in range(2):
+            gather(right, first + h * WIDTH, j, WIDTH, B, y + h * half)
+            if listed:
+                gather(left, first + h * WIDTH, i, WIDTH, B, x + h * half)
+        for row in range(rows):
+            if not listed:
+                _repeat(left, row, B, x, d + 1)
+            for h in range(2):
+                factor = y + h * half + (d + 1) * WIDTH
+                if listed:
+                    _multiply_lanes(B, x + h * half + (d + 1) * WIDTH, factor, a, d)
+                else:
+                    _multiply(flat, row * size + d + 1, B, factor, a, d)
+                mix(B, a, d)
+                bidiagonalise(B, a, work, q + h * WIDTH, e + h * WIDTH, d)
+            put(B, result, 0, singular_sum(B, q, e, d))
+            for h in range(2):
+                at = result + h * WIDTH
+                put(B, at, 0, _distance(B, x + h * half, y + h * half, get(B, at, 0), d))
+            _deliver(B, result, out, row, first)
+
+
+@helper
+def _norm_few(B: Any, x: int, y: int, d: int) -> Any:
+    """Nuclear norm of L_x^T L_y for 16 pairs with d <= 3; factors at ``x`` and ``y``."""
+    lean()
+    if d == 1:
+        return get16(B, x, 0) * get16(B, y, 0)
+    if d == 2:
+        x10 = get16(B, x, 2)
+        x11 = get16(B, x, 3)
+        y10 = get16(B, y, 2)
+        y11 = get16(B, y, 3)
+        along = get16(B, x, 0) * get16(B, y, 0) + x10 * y10 + x11 * y11
+        across = x10 * y11 - x11 * y10
+        return sqrt(along * along + across * across)
+    y00 = get16(B, y, 0)
+    y10 = get16(B, y, 3)
+    y11 = get16(B, y, 4)
+    y20 = get16(B, y, 6)
+    y21 = get16(B, y, 7)
+    y22 = get16(B, y, 8)
+    x22 = get16(B, x, 8)
+    p20 = x22 * y20
+    p21 = x22 * y21
+    p22 = x22 * y22
+    x11 = get16(B, x, 4)
+    x21 = get16(B, x, 7)
+    p10 = x11 * y10 + x21 * y20
+    p11 = x11 * y11 + x21 * y21
+    p12 = x21 * y22
+    e1 = p10 * p10 + p11 * p11 + p12 * p12 + p20 * p20 + p21 * p21 + p22 * p22
+    m0 = p11 * p22 - p12 * p21
+    m1 = p10 * p22 - p12 * p20
+    m2 = p10 * p21 - p11 * p20
+    e2 = m0 * m0 + m1 * m1 + m2 * m2
+    x00 = get16(B, x, 0)
+    x10 = get16(B, x, 3)
+    x20 = get16(B, x, 6)
+    p00 = x00 * y00 + x10 * y10 + x20 * y20
+    p01 = x10 * y11 + x20 * y21
+    p02 = x20 * y22
+    e1 = e1 + p00 * p00 + p01 * p01 + p02 * p02
+    m0 = p01 * p22 - p02 * p21
+    m1 = p00 * p22 - p02 * p20
+    m2 = p00 * p21 - p01 * p20
+    e2 = e2 + m0 * m0 + m1 * m1 + m2 * m2
+    m0 = p01 * p12 - p02 * p11
+    m1 = p00 * p12 - p02 * p10
+    m2 = p00 * p11 - p01 * p10
+    e2 = e2 + m0 * m0 + m1 * m1 + m2 * m2
+    return root_sum(e1, e2, x00 * x11 * x22 * y00 * y11 * y22)
+
+
+@helper
+def _compare_16(B: Any, x: int, y: int, d: int) -> Any:
+    """W of 16 pairs with d <= 3, models at ``x`` and ``y``."""
+    lean()
+    norm = _norm_few(B, x + (d + 1) * WIDE, y + (d + 1) * WIDE, d)
+    value = get16(B, x, d) + get16(B, y, d) - norm * 2.0
+    value = where_less(value, splat16(0.0), splat16(0.0), value)
+    for k in range(d):
+        shift = get16(B, x, k) - get16(B, y, k)
+        value = value + shift * shift
+    return value
+
+
+@kernel(_SIGNATURE)
+def _compare_few(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: Any) -> None:
+    """Compare in closed form, d <= 3: all of left with all of right, or the pairs (i[k], j[k]) where i is not empty."""
+    lean()
+    size = left.shape[1]
+    columns = out.shape[1]
+    listed = i.shape[0] > 0
+    block = size * WIDE
+    x, y = 0, block
+    result = y + _BLOCKS * block
+    flat = out.reshape(-1)
+    for start in range(0, columns, _BLOCKS * WIDE):
+        stop = min(columns, start + _BLOCKS * WIDE)
+        blocks = (stop - start + WIDE - 1) // WIDE
+        for b in range(blocks):
+            gather(right, start + b * WIDE, j, WIDE, B, y + b * block)
+        for row in range(out.shape[0]):
+            if not listed:
+                for k in range(size):
+                    put(B, x, k, splat16(left[row, k]))
+            for b in range(blocks):
+                first = start + b * WIDE
+                if listed:
+                    gather(left, first, i, WIDE, B, x)
+                value = _compare_16(B, x, y + b * block, d)
+                if first + WIDE <= columns:
+                    put(flat, row * columns + first, 0, value)
+                else:
+                    put(B, result, 0, value)
+                    for lane in range(columns - first):
+                        flat[row * columns + first + lane] = B[result + lane]
 
 
 def null_expectation(covs: Array, sample_size: int) -> Array:

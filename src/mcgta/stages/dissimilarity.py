@@ -4,25 +4,84 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from mcgta.kernels import divergences
-from mcgta.kernels.wasserstein import wasserstein2
+from mcgta.kernels import divergences, symmetric_kl, wasserstein
 from mcgta.parallel import symmetric_table, tiles
 from mcgta.progress import Progress
 from mcgta.stages.local_models import LocalModels
 from mcgta.types import Array, Index
+
+Parts = tuple[Array, ...]
 
 MODEL_BASED = ("wasserstein2", "kl", "js", "tv")
 FEATURE_BASED = ("euclidean", "cosine")
 DISSIMILARITIES = ("wasserstein2", "euclidean", "cosine", "kl", "js", "tv")
 NEEDS_DEFINITE = ("kl", "js", "tv")
 
+_TILE = 128
 _TILE_BYTES = 2**23
 _POINTS = 512
 _ERROR_PAIRS = 256
 _ERROR_SCRAMBLES = 8
+
+
+class Comparison(Protocol):
+    """How observations are compared; ``parts`` are arrays with a row for each."""
+
+    def table(self, left: Parts, right: Parts) -> Array:
+        """Compare each row of ``left`` with each of ``right``."""
+
+    def pairs(self, parts: Parts, i: Index, j: Index) -> Array:
+        """Compare the rows i[k] and j[k]."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A comparison by kernels, on one packed array."""
+
+    tile_kernel: Callable[[Array, Array], Array]
+    pairs_kernel: Callable[[Array, Index, Index], Array]
+
+    def table(self, left: Parts, right: Parts) -> Array:
+        """Compare each row of ``left`` with each of ``right``."""
+        return self.tile_kernel(left[0], right[0])
+
+    def pairs(self, parts: Parts, i: Index, j: Index) -> Array:
+        """Compare the rows i[k] and j[k]."""
+        return self.pairs_kernel(parts[0], i, j)
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """A comparison by a NumPy function of the parts of both sides, in tiles that fit the cache.
+
+    ``size`` is the numbers that one pair's comparison occupies.
+    """
+
+    function: Callable[..., Array]
+    size: int
+
+    @property
+    def _tile(self) -> int:
+        return int(max(8, np.sqrt(_TILE_BYTES / (8 * self.size))))
+
+    def table(self, left: Parts, right: Parts) -> Array:
+        """Compare each row of ``left`` with each of ``right``."""
+        out = np.empty((left[0].shape[0], right[0].shape[0]))
+        for i in tiles(out.shape[0], self._tile):
+            for j in tiles(out.shape[1], self._tile):
+                out[i, j] = self.function(*(part[i][:, None] for part in left), *(part[j][None, :] for part in right))
+        return out
+
+    def pairs(self, parts: Parts, i: Index, j: Index) -> Array:
+        """Compare the rows i[k] and j[k]."""
+        out = np.empty(i.shape[0])
+        for part in tiles(i.shape[0], self._tile**2):
+            out[part] = self.function(*(a[i[part]] for a in parts), *(a[j[part]] for a in parts))
+        return out
 
 
 @dataclass
@@ -33,51 +92,41 @@ class Dissimilarity:
     ----------
     kind : one of ``DISSIMILARITIES``
     parts : arrays of N rows, what each observation is compared by
-    compare : broadcasting function of the parts of both sides
-    size : numbers that one pair's comparison occupies, to choose tiles by
+    comparison : how
+    embedding : returns points (N, m) whose squared Euclidean distances, times ``embedding_scale``, go with the dissimilarities
+    embedding_scale : see there
+    exact_embedding : whether they are the dissimilarities
     cached : the whole table (N, N), once :meth:`matrix` has made it
     """
 
     kind: str
-    parts: tuple[Array, ...]
-    compare: Callable[..., Array]
-    size: int
+    parts: Parts
+    comparison: Comparison
+    embedding: Callable[[], Array]
+    embedding_scale: float = 1.0
+    exact_embedding: bool = False
     cached: Array | None = None
 
     def __len__(self) -> int:
         return int(self.parts[0].shape[0])
 
-    @property
-    def tile(self) -> int:
-        """Rows and columns of a tile whose comparison fits the cache."""
-        return int(max(8, np.sqrt(_TILE_BYTES / (8 * self.size))))
-
     def between(self, rows: Index | slice, cols: Index | slice) -> Array:
         """Dissimilarity of each of ``rows`` from each of ``cols``, as a table."""
         if self.cached is not None:
             return self.cached[rows][:, cols]
-        left, right = [part[rows] for part in self.parts], [part[cols] for part in self.parts]
-        out = np.empty((left[0].shape[0], right[0].shape[0]))
-        for i in tiles(out.shape[0], self.tile):
-            for j in tiles(out.shape[1], self.tile):
-                out[i, j] = self.compare(*(part[i][:, None] for part in left), *(part[j][None, :] for part in right))
-        return out
+        return self.comparison.table(tuple(part[rows] for part in self.parts), tuple(part[cols] for part in self.parts))
 
     def of_pairs(self, i: Index, j: Index) -> Array:
         """Dissimilarity of each pair (i[k], j[k])."""
         if self.cached is not None:
             return self.cached[i, j]
-        out = np.empty(i.shape[0])
-        for part in tiles(i.shape[0], self.tile**2):
-            left, right = [a[i[part]] for a in self.parts], [a[j[part]] for a in self.parts]
-            out[part] = self.compare(*left, *right)
-        return out
+        return self.comparison.pairs(self.parts, i, j)
 
-    def matrix(self, *, n_jobs: int | None = None, tile: int | None = None, progress: Progress | None = None) -> Array:
+    def matrix(self, *, n_jobs: int | None = None, tile: int = _TILE, progress: Progress | None = None) -> Array:
         """Return the whole table, symmetric with a zero diagonal; each pair is compared once and the table is kept."""
         if self.cached is None:
             self.cached = symmetric_table(
-                self.between, len(self), tile or self.tile, stage="dissimilarity", n_jobs=n_jobs, progress=progress
+                self.between, len(self), tile, stage="dissimilarity", n_jobs=n_jobs, progress=progress
             )
         return self.cached
 
@@ -99,16 +148,23 @@ def compare_models(models: LocalModels, kind: str = "wasserstein2", *, random_st
             f"{len(models.failures)} of {len(models)} models could not be fitted; compare those that were, with take"
         )
     d = models.means.shape[1]
+
+    def embedding() -> Array:
+        return wasserstein.embed(wasserstein.pack(models.means, models.covariances))
+
     if kind == "wasserstein2":
-        return Dissimilarity(kind, (models.means, models.roots), wasserstein2, 4 * d * d)
+        packed = wasserstein.pack(models.means, models.covariances)
+        compiled = Compiled(wasserstein.wasserstein2_tile, wasserstein.wasserstein2_pairs)
+        return Dissimilarity(kind, (packed,), compiled, lambda: wasserstein.embed(packed))
     if kind == "kl":
-        precisions = np.linalg.inv(_definite(models, kind))
-        return Dissimilarity(kind, (models.means, models.covariances, precisions), divergences.symmetric_kl, 2 * d * d)
+        packed = symmetric_kl.pack(models.means, _definite(models, kind))
+        compiled = Compiled(symmetric_kl.symmetric_kl_tile, symmetric_kl.symmetric_kl_pairs)
+        return Dissimilarity(kind, (packed,), compiled, embedding)
     if kind in ("js", "tv"):
         factors = np.linalg.cholesky(_definite(models, kind))
         inverses = np.linalg.inv(factors)
         compare = _sampled(kind, divergences.normal_points(_POINTS, d, random_state))
-        return Dissimilarity(kind, (models.means, factors, inverses), compare, 4 * d * _POINTS)
+        return Dissimilarity(kind, (models.means, factors, inverses), Broadcast(compare, 4 * d * _POINTS), embedding)
     raise ValueError(f"dissimilarity={kind!r} is not one of {', '.join(MODEL_BASED)}")
 
 
@@ -131,9 +187,12 @@ def compare_features(X: Array, kind: str = "euclidean") -> Dissimilarity:
     if incomparable(X, kind):
         raise ValueError("X has rows of zeros, which have no angle to others; leave them out")
     if kind == "euclidean":
-        return Dissimilarity(kind, (X,), _squared_euclidean, X.shape[1])
+        compare = Broadcast(_squared_euclidean, X.shape[1])
+        return Dissimilarity(kind, (X,), compare, lambda: X, 1.0, exact_embedding=True)
     if kind == "cosine":
-        return Dissimilarity(kind, (X / np.linalg.norm(X, axis=1, keepdims=True),), _cosine, X.shape[1])
+        unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+        compare = Broadcast(_cosine, X.shape[1])
+        return Dissimilarity(kind, (unit,), compare, lambda: unit, 0.5, exact_embedding=True)
     raise ValueError(f"dissimilarity={kind!r} is not one of {', '.join(FEATURE_BASED)}")
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from mcgta.archive import Archived
 from mcgta.parallel import triangle
+from mcgta.stages.lag_bins import bin_of
 from mcgta.stages.loss import Loss
-from mcgta.stages.semivariogram import bin_of
 from mcgta.types import Array, Index, Labels
 
 _TILE = 1024

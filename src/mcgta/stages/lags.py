@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mcgta.kernels.metrics import TIE
 from mcgta.positions import Positions
-from mcgta.stages.neighborhoods import TIE, Neighborhoods, find_neighborhoods
+from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
 from mcgta.types import Array, Index
 
 

@@ -10,8 +10,11 @@ import numpy as np
 from sklearn.covariance import MinCovDet
 
 from mcgta.archive import Archived
-from mcgta.kernels import covariance as kernels
-from mcgta.kernels.graphical_lasso import GAP, graphical_lasso
+from mcgta.kernels import covariance as estimators
+from mcgta.kernels import moments
+from mcgta.kernels.careful_lasso import GAP
+from mcgta.kernels.factors import psd_roots
+from mcgta.kernels.graphical_lasso import graphical_lasso
 from mcgta.parallel import run, tiles
 from mcgta.progress import Progress
 from mcgta.stages.neighborhoods import Neighborhoods
@@ -67,7 +70,7 @@ class LocalModels(Archived):
     @cached_property
     def roots(self) -> Array:
         """(N, d, d) symmetric square roots of the covariances."""
-        return kernels.psd_roots(self.covariances)
+        return psd_roots(self.covariances)
 
     def take(self, index: Index) -> LocalModels:
         """Return the models of some observations, in the order of ``index``."""
@@ -128,28 +131,37 @@ def fit_local_models(
         raise ValueError(f"alpha={alpha} must be >= 0, and shrinkage={shrinkage} between 0 and 1")
     if X.ndim != 2 or not np.isfinite(X).all():
         raise ValueError(f"X must be a table of finite numbers, got shape {X.shape}")
+    X = np.ascontiguousarray(X, dtype=np.float64)
     count, d = len(neighborhoods), X.shape[1]
     means = np.full((count, d), np.nan)
     covs = np.full((count, d, d), np.nan)
     failures: dict[int, str] = {}
     prior_moments = None if prior is None else prior.at(X[neighborhoods.centers])
     strength = float(neighborhoods.n_neighbors) if prior_strength is None else prior_strength
+    consecutive = neighborhoods.consecutive
+    starts, origins = neighborhoods.windows
 
     def fit_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
-        windows = X[neighborhoods.indices[part]]
-        weights = neighborhoods.weights[part]
+        indices, weights = neighborhoods.indices[part], neighborhoods.weights[part]
         trouble = dict.fromkeys(
             np.flatnonzero(~neighborhoods.complete[part]).tolist(),
             f"fewer than n_neighbors={neighborhoods.n_neighbors} observations in its group or within reach",
         )
-        mean, cov, centred = kernels.moments(windows, weights)
         if covariance == "min_cov_det":
-            mean, cov, failed = _min_cov_det(windows, random_state)
+            mean, cov, failed = _min_cov_det(X[indices], random_state)
             trouble = {**failed, **trouble}
+        elif consecutive:
+            mean, cov = moments.sliding_moments(X, starts[part], origins[part], neighborhoods.n_neighbors)
+        else:
+            mean, cov = moments.window_moments(X, np.maximum(indices, 0), weights)
         size = 1.0 / (weights**2).sum(axis=1)
+        center = mean
         if prior_moments is not None:
             mean, cov = update(mean, cov, prior_moments[0][part], prior_moments[1][part], size, strength)
-        cov, failed = _regularise(covariance, cov, centred, weights, size, alpha, shrinkage)
+        noise = None
+        if covariance == "ledoit_wolf":
+            noise = moments.quartic_sums(X, np.maximum(indices, 0), weights, center, np.ascontiguousarray(cov))
+        cov, failed = _regularise(covariance, cov, noise, size, alpha, shrinkage)
         return mean, cov, {**failed, **trouble}
 
     # scikit-learn's robust estimator is slow, and it warns: warning filters are not safe among threads.
@@ -169,7 +181,7 @@ def fit_local_models(
 
 
 def _regularise(
-    kind: str, cov: Array, centred: Array, weights: Array, size: Array, alpha: float, shrinkage: float
+    kind: str, cov: Array, noise: Array | None, size: Array, alpha: float, shrinkage: float
 ) -> tuple[Array, dict[int, str]]:
     """Apply the chosen estimator to a stack of moments; return the covariances and the rows that failed."""
     match kind:
@@ -181,11 +193,12 @@ def _regularise(
             said = f"the graphical lasso stopped at a duality gap of {{:.1e}}, not {GAP:.0e}; scale the features alike"
             return fitted, {k: said.format(gaps[k]) for k in bad}
         case "shrunk":
-            return kernels.shrunk(cov, shrinkage), {}
+            return estimators.shrunk(cov, shrinkage), {}
         case "ledoit_wolf":
-            return kernels.shrunk(cov, kernels.ledoit_wolf_shrinkage(centred, weights, cov)), {}
+            assert noise is not None
+            return estimators.shrunk(cov, estimators.ledoit_wolf_shrinkage(cov, noise)), {}
         case "oas":
-            return kernels.shrunk(cov, kernels.oas_shrinkage(cov, size)), {}
+            return estimators.shrunk(cov, estimators.oas_shrinkage(cov, size)), {}
         case "empirical" | "min_cov_det":
             return cov, {}
     raise ValueError(f"covariance={kind!r} is not one of {', '.join(COVARIANCES)}")

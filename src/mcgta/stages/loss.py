@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mcgta.archive import Archived
+from mcgta.kernels.metrics import TIE
 from mcgta.parallel import symmetric_table, triangle
 from mcgta.positions import Positions
 from mcgta.progress import Progress
 from mcgta.stages.dissimilarity import Dissimilarity
-from mcgta.stages.neighborhoods import TIE
 from mcgta.stages.semivariogram import Semivariogram
 from mcgta.types import Array, Index, Labels
 

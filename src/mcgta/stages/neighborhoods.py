@@ -18,11 +18,9 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from mcgta.archive import Archived
+from mcgta.kernels.metrics import TIE
 from mcgta.positions import Positions
 from mcgta.types import Array, Index, Mask
-
-TIE = 1e-9
-"""Distances that differ by less than this share are tied."""
 
 _TILE = 8192
 
@@ -85,6 +83,21 @@ class Neighborhoods(Archived):
     def complete(self) -> Mask:
         """(N,) whether the observation has a neighbourhood."""
         return np.asarray(self.indices[:, 0] >= 0)
+
+    @property
+    def consecutive(self) -> bool:
+        """Whether each neighbourhood is n rows in a row that count alike: a window of time."""
+        indices, n = self.indices, self.n_neighbors
+        ordered = indices[:, -1] - indices[:, 0] == n - 1  # indices ascend
+        return bool((ordered | ~self.complete).all() and (self.weights == self.weights[:1, :1]).all())
+
+    @property
+    def windows(self) -> tuple[Index, Index]:
+        """First row of each neighbourhood, and of the first one in its run of neighbourhoods that begin a row apart at most."""
+        starts = np.maximum(self.indices[:, 0], 0)
+        step = np.diff(starts, prepend=starts[:1] - 2)
+        runs = np.flatnonzero((step != 0) & (step != 1))
+        return starts, starts[runs][np.searchsorted(runs, np.arange(starts.size), side="right") - 1]
 
 
 def find_neighborhoods(

@@ -7,7 +7,6 @@ dissimilarity of a pair at distance h is 2 gamma(h).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,28 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcgta.archive import Archived
-from mcgta.parallel import run, triangle
-from mcgta.positions import Positions
-from mcgta.progress import Progress
-from mcgta.stages.dissimilarity import Dissimilarity
-from mcgta.stages.neighborhoods import TIE
+from mcgta.kernels.metrics import TIE
+from mcgta.stages.curve_fit import MODELS, least_squares, make_model
 from mcgta.types import Array, Index
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MODELS = {
-    "spherical": "Spherical",
-    "exponential": "Exponential",
-    "gaussian": "Gaussian",
-    "stable": "Stable",
-    "matern": "Matern",
-}
-_SHAPE = {"stable": "alpha", "matern": "nu"}
-_TILE = 1024
 _PRACTICAL = 0.95
-_STARTS = (0.02, 0.1, 0.3, 0.8)
 _EXPLAINED = 0.01
 _ENOUGH_BINS, _ENOUGH_PAIRS = 8, 30
 _UNBOUNDED = "it has not levelled off within the maximum lag"
@@ -62,6 +48,7 @@ class Semivariogram(Archived):
     lags : (B,) mean distance of the pairs in each bin; NaN in an empty one
     values : (B,) empirical gamma, half the mean dissimilarity; NaN in an empty bin
     counts : (B,) number of pairs
+    errors : (B,) standard error of each value, where it was estimated from a sample of the pairs; 0 where all were compared
     unit : unit of distance
     fit_lag : the largest distance that the fit used, in ``unit``
     r2 : share of the (count-weighted) variance of the empirical curve, up to there, that the fitted one explains
@@ -80,6 +67,7 @@ class Semivariogram(Archived):
     unit: str = ""
     fit_lag: float = np.nan
     r2: float = np.nan
+    errors: Array | None = None
 
     def __post_init__(self) -> None:
         if self.model not in (*MODELS, "empirical"):
@@ -87,6 +75,10 @@ class Semivariogram(Archived):
         bins = self.lags.shape[0]
         if self.edges.shape != (bins + 1,) or not self.values.shape == self.counts.shape == self.lags.shape == (bins,):
             raise ValueError("edges, lags, values and counts disagree on the number of bins")
+        if self.errors is None:
+            object.__setattr__(self, "errors", np.zeros(bins))
+        elif self.errors.shape != (bins,):
+            raise ValueError("errors and lags disagree on the number of bins")
         if not (np.diff(self.edges) > 0).all():
             raise ValueError("edges must increase")
 
@@ -117,13 +109,8 @@ class Semivariogram(Archived):
 
     @cached_property
     def _fitted(self) -> Any:
-        import gstools
-
-        shape = {_SHAPE[self.model]: self.shape} if self.model in _SHAPE else {}
         partial = max(self.sill_ - self.nugget_, 0.0)
-        return getattr(gstools, MODELS[self.model])(
-            dim=1, var=partial, len_scale=self.length, nugget=self.nugget_, **shape
-        )
+        return make_model(self.model, self.shape, var=partial, len_scale=self.length, nugget=self.nugget_)
 
     @cached_property
     def _curve(self) -> tuple[Array, Array]:
@@ -180,75 +167,6 @@ class Semivariogram(Archived):
         return ax
 
 
-def empirical_semivariogram(
-    dissimilarity: Dissimilarity,
-    positions: Positions,
-    *,
-    bins: int | Sequence[float] | Array = 40,
-    max_lag: float | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Semivariogram:
-    """Half the mean dissimilarity of all pairs, by distance.
-
-    Parameters
-    ----------
-    bins : number of bins between zero and ``max_lag``, or their edges. A number gives widths that grow with distance,
-        the k-th edge at (k/bins)^2 of the maximum lag, since the curve bends where distances are short
-    max_lag : the largest distance looked at; half the largest distance by default
-
-    Returns
-    -------
-    Semivariogram
-        with ``model="empirical"``: usable as it is, or as input of :func:`fit_semivariogram`
-    """
-    if len(dissimilarity) != len(positions):
-        raise ValueError(f"{len(dissimilarity)} observations are compared, but {len(positions)} have positions")
-    pieces = triangle(len(positions), _TILE)
-    edges = _edges(positions, bins, max_lag, pieces)
-
-    def add_up(piece: tuple[slice, slice]) -> Array:
-        """Sums of dissimilarity, of distance, and of pairs, in each bin."""
-        rows, cols = piece
-        distance = positions.between(rows, cols)
-        where = bin_of(distance, edges, positions.rounding)
-        wanted = where >= 0
-        if rows == cols:
-            wanted &= np.triu(np.ones(wanted.shape, dtype=bool), 1)
-        where, distance = where[wanted], distance[wanted]
-        value = dissimilarity.between(rows, cols)[wanted]
-        summed = (value, distance, np.ones(where.size))
-        return np.stack([np.bincount(where, weight, minlength=edges.size - 1) for weight in summed])
-
-    sums = np.zeros((3, edges.size - 1))
-    with (progress or Progress()).stage("semivariogram", len(pieces)) as advance:
-        for part in run(add_up, pieces, n_jobs=n_jobs):
-            sums += part
-            advance(1)
-    counts = sums[2].astype(np.int64)
-    if not counts.any():
-        raise ValueError(f"no pair of observations lies within max_lag={edges[-1]:g} {positions.unit}".rstrip())
-    with np.errstate(invalid="ignore"):
-        values = np.where(counts > 0, sums[0] / (2 * counts), np.nan)
-        lags = np.where(counts > 0, sums[1] / counts, np.nan)
-    return _empirical_only(
-        Semivariogram("empirical", np.nan, np.nan, np.nan, edges, lags, values, counts, unit=positions.unit)
-    )
-
-
-def bin_of(distance: Array, edges: Array, rounding: float) -> Index:
-    """Return the bin of each distance, -1 outside; a bin holds its left edge, the last one both.
-
-    A distance that rounding may have put on either side of an edge counts as on it, so that neither the unit of the
-    positions nor their offset moves pairs of a regular grid from bin to bin.
-    """
-    slack = TIE * np.where(np.isfinite(distance), distance, 0.0) + rounding
-    where = np.searchsorted(edges, distance + slack, side="right") - 1
-    last = (distance >= edges[-1] - slack) & (distance <= edges[-1] + slack)
-    where = np.where(last, edges.size - 2, where)
-    return np.where(where < edges.size - 1, where, -1)
-
-
 def fit_semivariogram(empirical: Semivariogram, model: str = "spherical", *, adapt: bool = False) -> Semivariogram:
     """Fit a theoretical model, weighting each bin by its number of pairs.
 
@@ -263,7 +181,7 @@ def fit_semivariogram(empirical: Semivariogram, model: str = "spherical", *, ada
         often keep drifting apart, while the dependence that the loss needs is the local one
     """
     if model == "empirical":
-        return _empirical_only(empirical)
+        return read_off(empirical)
     if model not in MODELS:
         raise ValueError(f"semivariogram={model!r} is not one of {', '.join(MODELS)}, empirical")
     trouble = ""
@@ -284,13 +202,11 @@ def fit_semivariogram(empirical: Semivariogram, model: str = "spherical", *, ada
         UserWarning,
         stacklevel=2,
     )
-    return _empirical_only(empirical)
+    return read_off(empirical)
 
 
 def _fit(empirical: Semivariogram, model: str, limit: float) -> tuple[Semivariogram | None, str]:
     """Fit the bins within ``limit``; return the fit and what is wrong with it, if anything."""
-    import gstools
-
     seen = (empirical.counts > 0) & (empirical.edges[1:] <= limit * (1 + 1e-12))
     x, y, weight = empirical.lags[seen], empirical.values[seen], empirical.counts[seen].astype(float)
     if x.size < 4:
@@ -300,43 +216,30 @@ def _fit(empirical: Semivariogram, model: str, limit: float) -> tuple[Semivariog
     if spread <= (1e-9 * level) ** 2:
         return None, "the curve is flat within the maximum lag"
     # In units of the limit and the level, so that neither metres nor microvolts upset the optimiser's tolerances.
-    best: tuple[float, Any] | None = None
-    for start in _STARTS:
-        trial = getattr(gstools, MODELS[model])(dim=1)
-        trial.set_arg_bounds(check_args=False, len_scale=[1e-6, 1e6], var=[0, np.inf], nugget=[0, np.inf])
-        guess = {"default": "current", "var": 1.0, "len_scale": start, "nugget": 1e-3}
-        weights = np.sqrt(weight / weight.max())
-        try:
-            trial.fit_variogram(x / limit, y / level, weights=weights, init_guess=guess, loss="linear", max_eval=2000)
-        except (RuntimeError, ValueError):
-            continue
-        error = float(np.average((y / level - trial.variogram(x / limit)) ** 2, weights=weight))
-        if best is None or error < best[0] * (1 - 1e-9):
-            best = (error, trial)
-    if best is None:
-        return None, "the least-squares fit did not converge within the maximum lag"
-    error, found = best
-    reach = float(found.len_scale) if model == "spherical" else float(found.percentile_scale(_PRACTICAL))
+    found = least_squares(x / limit, y / level, weight, model)
+    reach = found.length
+    if model != "spherical":
+        reach = float(make_model(model, found.shape, len_scale=found.length).percentile_scale(_PRACTICAL))
     fitted = replace(
         empirical,
         model=model,
         range_=reach * limit,
-        sill_=float(found.sill) * level,
-        nugget_=float(found.nugget) * level,
-        length=float(found.len_scale) * limit,
-        shape=float(getattr(found, _SHAPE[model])) if model in _SHAPE else np.nan,
+        sill_=(found.nugget + found.partial) * level,
+        nugget_=found.nugget * level,
+        length=found.length * limit,
+        shape=found.shape,
         fit_lag=limit,
-        r2=1 - error * level**2 / spread,
+        r2=1 - found.error * level**2 / spread,
     )
-    if found.var <= 1e-6 or fitted.r2 < _EXPLAINED:
+    if found.partial <= 1e-6 or fitted.r2 < _EXPLAINED:
         return fitted, "the curve does not rise with distance within the maximum lag"
     if not reach <= 1:
         return fitted, _UNBOUNDED
     return fitted, ""
 
 
-def _empirical_only(curve: Semivariogram) -> Semivariogram:
-    """Range, sill and nugget read off the empirical curve.
+def read_off(curve: Semivariogram) -> Semivariogram:
+    """Return the empirical curve with range, sill and nugget read off it.
 
     The sill is the mean of the pairs in the farther half of the lags, the range where the non-decreasing curve first
     reaches 95 % of the rise to it, the nugget where that curve begins.
@@ -366,27 +269,3 @@ def _empirical_only(curve: Semivariogram) -> Semivariogram:
         fit_lag=curve.max_lag,
         r2=np.nan,
     )
-
-
-def _edges(
-    positions: Positions, bins: int | Sequence[float] | Array, max_lag: float | None, pieces: list[tuple[slice, slice]]
-) -> Array:
-    if not isinstance(bins, (int, np.integer)):
-        if max_lag is not None:
-            raise ValueError(f"max_lag={max_lag!r} has no effect where bins gives the edges; end them there")
-        return np.asarray(bins, dtype=np.float64)
-    if max_lag is None:
-        largest, least = 0.0, np.inf
-        for rows, cols in pieces:
-            distance = positions.between(rows, cols)
-            distance = distance[np.isfinite(distance) & (distance > 0)]
-            largest, least = (
-                max(largest, float(distance.max(initial=0.0))),
-                min(least, float(distance.min(initial=np.inf))),
-            )
-        if largest == 0:
-            raise ValueError(
-                "positions: all observations of each group are at one place, so there is no distance to look at"
-            )
-        max_lag = max(largest / 2, least)
-    return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** 2, dtype=np.float64)

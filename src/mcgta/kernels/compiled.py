@@ -1,0 +1,91 @@
+"""Compiling on first use: once for a machine where a cache can be written, with one line of notice while it lasts.
+
+``kernel`` is for the entries that Python calls, ``helper`` for what they are made of. An entry names its signature, so
+there is one compiled form of it and no call from Python can start another; nothing is compiled before the first call. The
+compiled form is kept in Numba's cache (beside the source, else in the user's cache folder, or where ``NUMBA_CACHE_DIR``
+says). Where nothing can be written or what is there cannot be read, the entry is compiled for this process only.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+_CACHE_TROUBLE = (OSError, RuntimeError, EOFError, pickle.UnpicklingError)
+_NOTICE_AFTER = 0.7
+_lock = threading.RLock()
+_noticed = threading.Event()
+
+_njit: Any = numba.njit
+
+helper: Callable[[Callable[..., Any]], Any] = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+"""Decorator of a function that kernels call; compiled by itself, and into them."""
+
+snippet: Callable[[Callable[..., Any]], Any] = _njit(inline="always", **_OPTIONS)
+"""Decorator of a short function that kernels and helpers call; written out in them, which takes less time to compile."""
+
+
+class Kernel:
+    """A function that is compiled for one signature when it is first called."""
+
+    def __init__(self, function: Callable[..., Any], signature: str, options: dict[str, Any]) -> None:
+        self.function = function
+        self.signature = signature
+        self.options = options
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self._compiled: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it, compiled before where it is not yet."""
+        return (self._compiled or self.compile())(*args)
+
+    def compile(self) -> Callable[..., Any]:
+        """Compile, or read from the cache, unless that has been done."""
+        with _lock:
+            if self._compiled is None:
+                with _notice():
+                    self._compiled = _compile(self.function, self.signature, self.options)
+        return self._compiled
+
+
+def kernel(signature: str, *, reorder: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
+    """Decorate a function of arrays with the one signature that it is called with.
+
+    ``reorder`` lets the compiler change the order of sums, once and for all, to add several terms at a time.
+    """
+    options = {**_OPTIONS, "fastmath": {"contract", "reassoc"}} if reorder else _OPTIONS
+    return lambda function: Kernel(function, signature, options)
+
+
+def _compile(function: Callable[..., Any], signature: str, options: dict[str, Any]) -> Callable[..., Any]:
+    try:
+        return _njit(signature, cache=True, **options)(function)
+    except _CACHE_TROUBLE:
+        return _njit(signature, **options)(function)
+
+
+@contextmanager
+def _notice() -> Iterator[None]:
+    """Tell people once what is taking so long, if it does."""
+    timer = threading.Timer(_NOTICE_AFTER, _tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _tell() -> None:
+    if not _noticed.is_set():
+        _noticed.set()
+        sys.stderr.write("mcgta: compiling numerical kernels, once for this machine (a few seconds)\n")
+        sys.stderr.flush()

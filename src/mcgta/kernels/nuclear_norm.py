@@ -1,0 +1,286 @@
+"""Nuclear norms of many small matrices at once: bidiagonalise, then add up the singular values by dqds.
+
+The norm is the sum of the singular values. Householder reflections from both sides bring a matrix to bidiagonal form, backward
+stable, so every singular value keeps an absolute error of rounding size times the largest one, however singular the
+matrix (Golub and Kahan 1965). The squares q_k, e_k of the two diagonals are then worked on by the differential
+quotient-difference algorithm with shifts (Fernando and Parlett 1994), which has high relative accuracy: a sweep
+
+    q'_k = d_k + e_k,   e'_k = e_k q_{k+1} / q'_k,   d_{k+1} = d_k q_{k+1} / q'_k - s
+
+turns the representation of M into that of M - s. Shifts must stay below the least eigenvalue. Here they are Laguerre's
+bound n / (S1 + sqrt((n - 1)(n S2 - S1^2))) with S1 = tr M^-1 and S2 = tr M^-2, which no eigenvalue is below and which
+converges cubically. Both traces come from the sweep itself, by sums of positive terms: with D_k = -d d_k / d s,
+
+    D_{k+1} = 1 + (e'_k / q'_k) D_k,   S1 = sum D_k / q'_k,   S2 = dS1/ds.
+
+An eigenvalue is deflated when the last pivot is negligible (the coupling e above it then joins the last pivot of what
+remains) or the coupling itself is. The last three are added up in closed form (:func:`root_sum`).
+
+Lanes: reflections are done for 8 matrices at a time, sweeps for 16, in one flat workspace. The diagonals are vectors of 16
+lanes, all else of 8. Matrices are stored by columns: entry (r, c) is ``get2(B, base, c, d, r)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcgta.kernels.compiled import helper, snippet
+from mcgta.kernels.lanes import (
+    WIDTH,
+    any_less,
+    copysign,
+    fabs,
+    get,
+    get2,
+    get16,
+    lean,
+    put,
+    splat,
+    splat16,
+    sqrt,
+    where_less,
+)
+
+_TINY = 1e-290  # keeps 0/0 of zero columns at zero
+_FLOOR = 1e-34  # added to the scaled squares: no pivot is zero, and singular values move by 1e-17 of the norm
+_BOTTOM = 1e-100  # keeps the reciprocals of pivots, and their squares, finite
+_BELOW = 1.0 - 1e-14  # takes rounding off a shift
+_SETTLED = 1e-28  # square of the error of a singular value, relative to the Frobenius norm, at which it is deflated
+_SWEEPS = 100  # sweeps per eigenvalue, far beyond what is needed
+
+
+@snippet
+def mix(B: Any, a: int, d: int) -> None:
+    """Reflect the columns at ``a`` by I - (2/d) 1 1^T, which leaves the singular values.
+
+    Blocks of zeros (features that the graphical lasso found independent) would split the bidiagonal form, and the part
+    without the least eigenvalue would converge slowly; after this reflection no such blocks are left.
+    """
+    for r in range(d):
+        total = get(B, a, r)
+        for c in range(1, d):
+            total = total + get2(B, a, c, d, r)
+        total = total * (2.0 / d)
+        for c in range(d):
+            at = a + (c * d + r) * WIDTH
+            put(B, at, 0, get(B, at, 0) - total)
+
+
+@helper
+def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int) -> None:
+    """Bring the matrices (d, d) at ``a`` to bidiagonal form; squares of the diagonals go to ``q`` and ``e``.
+
+    ``work`` has room for 3 d lanes. The matrices are destroyed. In step k the reflection I - b v v^T from the left and
+    I - b' p p^T from the right (p the reflected row k) are applied in one pass, A <- A - v z^T - w p^T, with
+    z = b A^T v and w = b' (A - v z^T) p; columns and rows go two at a time, to share what is loaded.
+    """
+    lean()
+    z, p, w = work, work + d * WIDTH, work + 2 * d * WIDTH
+    for k in range(d - 1):
+        v = a + k * d * WIDTH
+        corner = get(B, v, k)
+        norm2 = corner * corner
+        for r in range(k + 1, d):
+            entry = get(B, v, r)
+            norm2 = norm2 + entry * entry
+        put(B, q, 2 * k, norm2)
+        norm = sqrt(norm2)
+        reach = fabs(corner) + norm
+        scale = 1.0 / (norm * reach + _TINY)
+        head = copysign(reach, corner)
+        put(B, v, k, head)
+
+        norm2 = splat(0.0)
+        inner = splat(0.0)  # z . p
+        c = k + 1
+        if (d - c) % 2 == 1:
+            one = a + c * d * WIDTH
+            top = get(B, one, k)
+            z1 = top * head
+            for r in range(k + 1, d):
+                z1 = z1 + get(B, one, r) * get(B, v, r)
+            z1 = z1 * scale
+            p1 = top - z1 * head
+            put(B, z, c, z1)
+            put(B, p, c, p1)
+            norm2 = p1 * p1
+            inner = z1 * p1
+            c += 1
+        while c < d:
+            one = a + c * d * WIDTH
+            two = one + d * WIDTH
+            top = get(B, one, k)
+            top2 = get(B, two, k)
+            z1 = top * head
+            z2 = top2 * head
+            for r in range(k + 1, d):
+                entry = get(B, v, r)
+                z1 = z1 + get(B, one, r) * entry
+                z2 = z2 + get(B, two, r) * entry
+            z1 = z1 * scale
+            z2 = z2 * scale
+            p1 = top - z1 * head
+            p2 = top2 - z2 * head
+            put(B, z, c, z1)
+            put(B, z, c + 1, z2)
+            put(B, p, c, p1)
+            put(B, p, c + 1, p2)
+            norm2 = norm2 + p1 * p1 + p2 * p2
+            inner = inner + z1 * p1 + z2 * p2
+            c += 2
+        put(B, e, 2 * k, norm2)
+        if k == d - 2:
+            last = get(B, a, d * d - 1) - get(B, z, d - 1) * get(B, v, d - 1)
+            put(B, q, 2 * (d - 1), last * last)
+            return
+
+        norm = sqrt(norm2)
+        corner = get(B, p, k + 1)
+        reach = fabs(corner) + norm
+        scale = 1.0 / (norm * reach + _TINY)
+        head = copysign(reach, corner)
+        inner = inner + get(B, z, k + 1) * (head - corner)
+        put(B, p, k + 1, head)
+        r = k + 1
+        if (d - r) % 2 == 1:
+            w1 = splat(0.0) - get(B, v, r) * inner
+            for c in range(k + 1, d):
+                w1 = w1 + get2(B, a, c, d, r) * get(B, p, c)
+            put(B, w, r, w1 * scale)
+            r += 1
+        while r < d:
+            w1 = splat(0.0) - get(B, v, r) * inner
+            w2 = splat(0.0) - get(B, v, r + 1) * inner
+            for c in range(k + 1, d):
+                entry = get(B, p, c)
+                at = a + (c * d + r) * WIDTH
+                w1 = w1 + get(B, at, 0) * entry
+                w2 = w2 + get(B, at, 1) * entry
+            put(B, w, r, w1 * scale)
+            put(B, w, r + 1, w2 * scale)
+            r += 2
+
+        c = k + 1
+        if (d - c) % 2 == 1:
+            one = a + c * d * WIDTH
+            z1 = get(B, z, c)
+            p1 = get(B, p, c)
+            for r in range(k + 1, d):
+                at = one + r * WIDTH
+                put(B, at, 0, get(B, at, 0) - get(B, v, r) * z1 - get(B, w, r) * p1)
+            c += 1
+        while c < d:
+            one = a + c * d * WIDTH
+            two = one + d * WIDTH
+            z1 = get(B, z, c)
+            p1 = get(B, p, c)
+            z2 = get(B, z, c + 1)
+            p2 = get(B, p, c + 1)
+            for r in range(k + 1, d):
+                left = get(B, v, r)
+                right = get(B, w, r)
+                put(B, one, r, get(B, one, r) - left * z1 - right * p1)
+                put(B, two, r, get(B, two, r) - left * z2 - right * p2)
+            c += 2
+
+
+@helper
+def root_sum(e1: Any, e2: Any, root: Any) -> Any:
+    """X + y + z, given e1 = x^2 + y^2 + z^2, e2 = x^2 y^2 + x^2 z^2 + y^2 z^2 and root = x y z (all >= 0).
+
+    With s1 the sum and s2 = xy + xz + yz: s1^2 = e1 + 2 s2 and s2^2 = e2 + 2 root s1. Newton's method on the two,
+    from a start above, has only positive terms but for s1 s2 - root, which is at least 8 root.
+    """
+    lean()
+    s2 = sqrt(e2 + root * sqrt(e1 + sqrt(e2) * 2.0) * 2.0)
+    s1 = sqrt(e1 + s2 * 2.0)
+    for _ in range(20):
+        first = (e1 + s1 * s1) * 0.5
+        second = (e2 + s2 * s2) * 0.5
+        scale = 1.0 / (s1 * s2 - root + _TINY)
+        better = (first * s2 + second) * scale
+        s2 = (s1 * second + root * first) * scale
+        going = any_less(better * 1e-8, fabs(better - s1))
+        s1 = better
+        if not going:
+            break
+    return s1
+
+
+@helper
+def singular_sum(B: Any, q: int, e: int, d: int) -> Any:
+    """Sum of the singular values of 16 bidiagonal matrices of order d >= 4, from the squares of their diagonals.
+
+    Returns wide lanes. The diagonals are destroyed.
+    """
+    lean()
+    zero = splat16(0.0)
+    total = get16(B, q, 0)
+    for k in range(1, d):
+        total = total + get16(B, q, k) + get16(B, e, k - 1)
+    scale = 1.0 / (total + _TINY)
+    for k in range(d):
+        put(B, q, k, get16(B, q, k) * scale + _FLOOR)
+        if k < d - 1:
+            put(B, e, k, get16(B, e, k) * scale)
+
+    found = shifted = shift = joined = zero
+    n = d
+    for _ in range(_SWEEPS * d):
+        push = _BOTTOM - shift
+        pivot = get16(B, q, 0) + push
+        slope = splat16(1.0)
+        bend = s1 = s2 = coupling = zero
+        for k in range(n - 1):
+            above = get16(B, e, k)
+            moved = pivot + above
+            inverse = 1.0 / moved
+            ratio = get16(B, q, k + 1) * inverse
+            coupling = above * ratio
+            put(B, q, k, moved)
+            put(B, e, k, coupling)
+            pivot = pivot * ratio + push
+            part = slope * inverse
+            s1 = s1 + part
+            s2 = s2 + part * part + bend * inverse
+            factor = coupling * inverse
+            bend = factor * (part * slope * 2.0 + bend)
+            slope = 1.0 + factor * slope
+        pivot = pivot + joined
+        joined = zero
+        put(B, q, n - 1, pivot)
+        shifted = shifted + shift
+        least = where_less(coupling, pivot, coupling, pivot)
+        if any_less((pivot + shifted) * _SETTLED, least * least):
+            # All of it times the last pivot, which may be zero.
+            s1 = s1 * pivot + slope
+            spread = ((s2 * pivot + bend) * pivot + slope * slope) * n - s1 * s1
+            spread = where_less(spread, zero, zero, spread) * (n - 1.0)
+            shift = pivot * (n * _BELOW) / (s1 + sqrt(spread))
+        else:
+            found = found + sqrt(pivot + shifted)
+            joined = coupling
+            n -= 1
+            if n == 3:
+                break
+            # The traces of the part that remains are those before the last pivot.
+            spread = s2 * n - s1 * s1
+            spread = where_less(spread, zero, zero, spread) * (n - 1.0)
+            shift = (n * _BELOW) / (s1 + sqrt(spread))
+
+    for k in range(3, n):  # not reached but for NaN
+        found = found + sqrt(get16(B, q, k) + shifted)
+    # The symmetric functions of the last three are sums over sets of entries, no two of them adjacent, in the sequence
+    # q0, e0, q1, e1, q2, joined; the shift moves all three.
+    q0 = get16(B, q, 0)
+    q1 = get16(B, q, 1)
+    e0 = get16(B, e, 0)
+    e1 = get16(B, e, 1)
+    tail = get16(B, q, 2) + joined
+    first = q0 + e0 + q1 + e1 + tail
+    second = q0 * (q1 + e1 + tail) + e0 * (e1 + tail) + q1 * tail + e1 * joined
+    third = q0 * (q1 * tail + e1 * joined) + e0 * e1 * joined
+    third = third + shifted * (second + shifted * (first + shifted))
+    second = second + shifted * (first * 2.0 + shifted * 3.0)
+    first = first + shifted * 3.0
+    return (found + root_sum(first, second, sqrt(third))) * sqrt(total)
