@@ -138,13 +138,13 @@ def fit_local_models(
     failures: dict[int, str] = {}
     prior_moments = None if prior is None else prior.at(X[neighborhoods.centers])
     strength = float(neighborhoods.n_neighbors) if prior_strength is None else prior_strength
-    consecutive = neighborhoods.consecutive
+    complete, consecutive = neighborhoods.complete, neighborhoods.consecutive
     starts, origins = neighborhoods.windows
 
     def fit_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
         indices, weights = neighborhoods.indices[part], neighborhoods.weights[part]
         trouble = dict.fromkeys(
-            np.flatnonzero(~neighborhoods.complete[part]).tolist(),
+            np.flatnonzero(~complete[part]).tolist(),
             f"fewer than n_neighbors={neighborhoods.n_neighbors} observations in its group or within reach",
         )
         if covariance == "min_cov_det":

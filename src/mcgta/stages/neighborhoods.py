@@ -97,7 +97,7 @@ class Neighborhoods(Archived):
         starts = np.maximum(self.indices[:, 0], 0)
         step = np.diff(starts, prepend=starts[:1] - 2)
         runs = np.flatnonzero((step != 0) & (step != 1))
-        return starts, starts[runs][np.searchsorted(runs, np.arange(starts.size), side="right") - 1]
+        return starts, np.repeat(starts[runs], np.diff(runs, append=starts.size))
 
 
 def find_neighborhoods(
