@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DATA ?= ../shared/data
 
-.PHONY: help demo test unit lint types bench docs constraints clean
+.PHONY: help demo test unit lint types bench bench-kernels docs constraints clean clean-cache
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
 
 demo: $(VENV)/.plot  ## cluster a synthetic set; leaves demo/report.html, labels and plots
 	$(BIN)/python examples/01_demo.py demo
@@ -29,15 +29,21 @@ types: $(VENV)/.develop
 bench: $(VENV)/.develop  ## benchmarks; DATA=folder with the benchmark files
 	$(BIN)/python benchmarks/pavement.py --data $(DATA)
 
+bench-kernels: $(VENV)/.bench  ## speed of the kernels; prints it and writes docs/benchmarks/kernels.json
+	$(BIN)/python benchmarks/kernels.py --data $(DATA)
+
 docs: $(VENV)/.docs  ## HTML documentation in docs/_build/html
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-constraints: $(VENV)/.develop $(VENV)/.docs  ## write constraints.txt anew from the versions in the environment
+constraints: $(VENV)/.develop $(VENV)/.docs $(VENV)/.bench  ## write constraints.txt anew from the versions in the environment
 	$(BIN)/python -m pip freeze --exclude-editable --exclude mcgta --exclude pip --exclude setuptools > constraints.txt
 
-clean:  ## remove the environment and everything made
-	rm -rf $(VENV) demo docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean-cache:  ## forget compiled kernels, after an edit of what several of them share
+	find src -name '*.nb[ci]' -delete
+
+clean: clean-cache  ## remove the environment and everything made
+	rm -rf $(VENV) demo docs/_build docs/_generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("mcgta needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -53,4 +59,8 @@ $(VENV)/.develop: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable '.[bench]'
 	@touch $@

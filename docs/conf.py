@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import mcgta
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "mcgta"
 author = "The mcgta developers"
 release = mcgta.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
-exclude_patterns = ["_build"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "benchmark_tables"]
+exclude_patterns = ["_build", "_generated"]
 html_theme = "furo"
 html_title = f"mcgta {release}"
 autodoc_typehints = "none"

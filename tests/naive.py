@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 from scipy import integrate, optimize, special
 from scipy.linalg import sqrtm
@@ -217,6 +218,17 @@ def wasserstein2_of_factors(mean_a, A, mean_b, B):
     """The same for covariances A A' and B B' of any rank: the cross term is the nuclear norm of A' B."""
     cross = np.linalg.svd(A.T @ B, compute_uv=False).sum()
     return float(sum((mean_a - mean_b) ** 2) + (A**2).sum() + (B**2).sum() - 2 * cross)
+
+
+def wasserstein2_precise(mean_a, cov_a, mean_b, cov_b):
+    """Equation 5 with 50 digits; eigenvalues that rounding of the covariances made negative count as zero."""
+    with mpmath.workdps(50):
+        values, vectors = mpmath.eigsy(mpmath.matrix(cov_a.tolist()))
+        factor = vectors * mpmath.diag([mpmath.sqrt(max(value, 0)) for value in values])
+        cross = mpmath.eigsy(factor.T * mpmath.matrix(cov_b.tolist()) * factor, eigvals_only=True)
+        shifts = [(mpmath.mpf(float(x)) - float(y)) ** 2 for x, y in zip(mean_a, mean_b, strict=True)]
+        traces = mpmath.fsum([*map(float, np.diag(cov_a)), *map(float, np.diag(cov_b))])
+        return float(mpmath.fsum(shifts) + traces - 2 * mpmath.fsum(mpmath.sqrt(max(value, 0)) for value in cross))
 
 
 def kl(mean_a, cov_a, mean_b, cov_b):

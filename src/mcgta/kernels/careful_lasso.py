@@ -49,7 +49,8 @@ def careful_lasso(covs: Array, alpha: float) -> tuple[Array, Array]:
     step = max(1, _BATCH_BYTES // (8 * (pairs * pairs if d <= _DIRECT else 16 * pairs)))
     for start in range(0, count, step):
         stop = min(count, start + step)
-        fitted[start:stop], gaps[start:stop] = _solve(covs[start:stop], alpha)
+        with np.errstate(all="ignore"):  # what is singular to rounding shows in the gap
+            fitted[start:stop], gaps[start:stop] = _solve(covs[start:stop], alpha)
     return fitted, gaps
 
 
@@ -86,7 +87,9 @@ def _solve(covs: Array, alpha: float) -> tuple[Array, Array]:
         if active.size == 0:
             break
 
-    fitted = _fill(values, d) * outer
+    matrices = _fill(values, d)
+    gaps[np.linalg.eigvalsh(matrices)[:, 0] <= d * np.finfo(float).eps] = np.nan
+    fitted = matrices * outer
     fitted[:, index, index] = variance
     return fitted, gaps
 
@@ -177,7 +180,8 @@ def _newton_iterative(precision: Array, curvature: Array, gradient: Array, free:
     for _ in range(_CG_STEPS):
         product = times(along)
         bend = (along * product).sum(axis=1)
-        step = np.divide(size, bend, out=np.zeros_like(size), where=bend > 0)[:, None]
+        going = (bend > 0) & (size > goal)  # who has arrived stands still, whatever the others do
+        step = np.divide(size, bend, out=np.zeros_like(size), where=going)[:, None]
         x += step * along
         residual -= step * product
         scaled = residual / curvature

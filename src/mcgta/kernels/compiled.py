@@ -1,14 +1,14 @@
 """Compiling on first use: once for a machine where a cache can be written, with one line of notice while it lasts.
 
-``kernel`` is for the entries that Python calls, ``helper`` for what they are made of. An entry names its signature, so
-there is one compiled form of it and no call from Python can start another; nothing is compiled before the first call. The
-compiled form is kept in Numba's cache (beside the source, else in the user's cache folder, or where ``NUMBA_CACHE_DIR``
-says). Where nothing can be written or what is there cannot be read, the entry is compiled for this process only.
+``kernel`` is for the entries that Python calls, ``helper`` and ``snippet`` for what they are made of. An entry names its
+signature, so there is one compiled form of it and no call from Python can start another; nothing is compiled before the first
+call. The compiled form is kept in Numba's cache (beside the source, else in the user's cache folder, or where
+``NUMBA_CACHE_DIR`` says). Where nothing can be written or what is there cannot be read, the entry is compiled for this process
+only.
 """
 
 from __future__ import annotations
 
-import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-_CACHE_TROUBLE = (OSError, RuntimeError, EOFError, pickle.UnpicklingError)
 _NOTICE_AFTER = 0.7
 _lock = threading.RLock()
 _noticed = threading.Event()
@@ -56,6 +57,11 @@ class Kernel:
         return self._compiled
 
 
+def native(array: Any, dtype: type = np.float64) -> NDArray[Any]:
+    """Return an array as kernels take it: of this type, contiguous and writable; itself where it is."""
+    return np.require(array, dtype, ("C", "W"))
+
+
 def kernel(signature: str, *, reorder: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
     """Decorate a function of arrays with the one signature that it is called with.
 
@@ -68,7 +74,7 @@ def kernel(signature: str, *, reorder: bool = False) -> Callable[[Callable[..., 
 def _compile(function: Callable[..., Any], signature: str, options: dict[str, Any]) -> Callable[..., Any]:
     try:
         return _njit(signature, cache=True, **options)(function)
-    except _CACHE_TROUBLE:
+    except Exception:  # a damaged cache can raise anything; what is wrong with the function itself is raised again
         return _njit(signature, **options)(function)
 
 

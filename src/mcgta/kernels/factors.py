@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.kernels.compiled import kernel
+from mcgta.kernels.compiled import kernel, native
 from mcgta.kernels.lanes import WIDTH, any_less, copysign, fabs, get2, lean, put2, splat, sqrt, where_less, workspace
 from mcgta.types import Array
 
@@ -26,15 +26,26 @@ def triangular_factors(covs: Array) -> Array:
     Cholesky's method; where a pivot is lost in rounding the factor is that of a QR decomposition of the symmetric root. A
     column that is zero in the matrix is zero in the factor.
     """
-    covs = np.ascontiguousarray(covs, dtype=np.float64)
+    covs = native(covs)
     factors = np.zeros_like(covs)
     lost = np.zeros(covs.shape[0], dtype=np.bool_)
     _cholesky(covs, factors, lost)
     if lost.any():
-        upper = np.linalg.qr(psd_roots(covs[lost]), mode="r")
-        signs = np.where(np.diagonal(upper, axis1=1, axis2=2) < 0, -1.0, 1.0)
-        factors[lost] = np.swapaxes(signs[:, :, None] * upper, 1, 2)
+        factors[lost] = _factors_of_roots(covs[lost])
     return factors
+
+
+def _factors_of_roots(covs: Array) -> Array:
+    """Triangular factors by QR decomposition of the symmetric roots, of the columns that are not zero."""
+    out = np.zeros_like(covs)
+    patterns, which = np.unique(np.diagonal(covs, axis1=1, axis2=2) > 0, axis=0, return_inverse=True)
+    for k, varies in enumerate(patterns):
+        rows, columns = np.flatnonzero(which == k), np.flatnonzero(varies)
+        inside = np.ix_(rows, columns, columns)
+        upper = np.linalg.qr(psd_roots(covs[inside]), mode="r")
+        signs = np.where(np.diagonal(upper, axis1=1, axis2=2) < 0, -1.0, 1.0)
+        out[inside] = np.swapaxes(signs[:, :, None] * upper, 1, 2)
+    return out
 
 
 @kernel("void(float64[:, :, ::1], float64[:, :, ::1], boolean[::1])")
@@ -68,9 +79,9 @@ def symmetric_roots(factors: Array) -> Array:
     Rotations from the right make the columns of L orthogonal (one-sided Jacobi, Hestenes 1958); then
     R = sum_k g_k g_k^T / |g_k| over the columns g.
     """
-    roots = np.empty_like(factors)
+    roots = np.empty(factors.shape)
     d = factors.shape[1]
-    _rotate(np.ascontiguousarray(factors), roots, workspace(2 * d * d))
+    _rotate(native(factors), roots, workspace(2 * d * d))
     return roots
 
 
@@ -137,7 +148,11 @@ def _rotate(factors: Any, roots: Any, B: Any) -> None:
 
 
 def psd_roots(covs: Array) -> Array:
-    """Return the symmetric square roots of positive semi-definite matrices (N, d, d)."""
+    """Return the symmetric square roots of positive semi-definite matrices (N, d, d).
+
+    Eigenvalues at the level of rounding count as zero: the root of rounding is 1e-8, and would be noise among singular models.
+    """
     values, vectors = np.linalg.eigh(covs)
-    roots = np.sqrt(np.maximum(values, 0.0))
+    level = 2 * covs.shape[-1] * np.finfo(float).eps * values[:, -1:]
+    roots = np.sqrt(np.where(values > level, values, 0.0))
     return (vectors * roots[:, None, :]) @ np.swapaxes(vectors, 1, 2)

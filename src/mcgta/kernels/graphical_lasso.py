@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from mcgta.kernels.careful_lasso import GAP, careful_lasso
-from mcgta.kernels.compiled import helper, kernel, snippet
+from mcgta.kernels.compiled import helper, kernel, native, snippet
 from mcgta.kernels.lanes import WIDTH, any_less, fabs, get, get2, lean, put, put2, splat, sqrt, where_less, workspace
 from mcgta.types import Array
 
@@ -58,7 +58,7 @@ def graphical_lasso(covs: Array, alpha: float) -> tuple[Array, Array]:
         return covs.copy(), np.zeros(count)
     if d > _LARGEST:
         return careful_lasso(covs, alpha)
-    covs = np.ascontiguousarray(covs)
+    covs = native(covs)
     fitted, gaps = np.empty_like(covs), np.empty(count)
     pairs = d * (d - 1) // 2
     room = workspace(d + 10 * d * d + 2 + 2 * pairs + pairs * pairs)
@@ -146,8 +146,8 @@ def _level_ratio(B: Any, old: int, new: int, d: int) -> Any:
 
 
 @helper
-def _start(B: Any, s: int, bound: int, w: int, low: int, d: int) -> None:
-    """Write a positive definite start within the bounds to ``w``, and its factors to ``low``.
+def _start(B: Any, s: int, bound: int, w: int, low: int, d: int) -> Any:
+    """Write a positive definite start within the bounds to ``w``, and its factors to ``low``; return the least pivots.
 
     It is the soft-thresholded matrix where that is definite, else a point part of the way from S to its diagonal.
     """
@@ -163,15 +163,17 @@ def _start(B: Any, s: int, bound: int, w: int, low: int, d: int) -> None:
             towards = where_less(share, towards, share, towards)
             cut = where_less(size, limit, size, limit)
             put2(B, w, i, d, j, value - where_less(value, splat(0.0), 0.0 - cut, cut))
-    for _ in range(2):
+    least = towards
+    for attempt in range(2):
         least = _factor(B, w, low, d)
-        if not any_less(least, splat(_START)):
+        if attempt == 1 or not any_less(least, splat(_START)):
             break
         for i in range(d):
             for j in range(i):
                 at = i * d + j
                 part = get(B, s, at) * (1.0 - towards)
                 put(B, w, at, where_less(least, splat(_START), part, get(B, w, at)))
+    return least
 
 
 @snippet
@@ -289,6 +291,7 @@ def _search(
                 there = here + length * get(B, step, at)
                 there = where_less(there, centre + limit, there, centre + limit)
                 there = where_less(centre - limit, there, there, centre - limit)
+                there = where_less(zero, length, there, here)
                 move = there - here
                 promised = promised + get(B, inverse, at) * move * 2.0
                 change = where_less(change, fabs(move), fabs(move), change)
@@ -332,8 +335,8 @@ def _fit(covs: Any, alpha: float, fitted: Any, gaps: Any, B: Any, lists: Any) ->
                     at = (i * d + j) * WIDTH + lane
                     B[s + at] = covs[row, i, j] / product if i != j else 1.0
                     B[bound + at] = alpha / product
-        _start(B, s, bound, w, low, d)
-        going = splat(1.0)
+        least = _start(B, s, bound, w, low, d)
+        going = where_less(least, splat(_PIVOT), splat(0.0), splat(1.0))
         reached = splat(1e300)
         for _ in range(_STEPS):
             _invert(B, low, half, inverse, d)

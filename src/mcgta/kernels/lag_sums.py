@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.kernels.compiled import kernel, snippet
+from mcgta.kernels.compiled import kernel, native, snippet
 from mcgta.kernels.lanes import lean
 from mcgta.kernels.metrics import TIE
 from mcgta.types import Array, Index
@@ -33,7 +33,7 @@ _CELLS = 4096
 def first_at_lag(times: Array, stops: Index, edge: float, rounding: float, *, beyond: bool = False) -> Index:
     """Return ``first`` for an edge; with ``beyond``, the first row farther than the edge, not at it."""
     out = np.empty(times.shape[0], dtype=np.int64)
-    _advance(times, stops, float(edge), float(rounding), beyond, out)
+    _advance(native(times), native(stops, np.int64), float(edge), float(rounding), beyond, out)
     return out
 
 
@@ -50,7 +50,7 @@ def squared_differences(z: Array, totals: tuple[Array, Array], low: Index, high:
     = sum_i [ (high_i - low_i)|z_i|^2 + sum_j |z_j|^2 - 2 z_i . sum_j z_j ], with the sums over j as differences of totals.
     """
     rows, squares = totals
-    return float(_difference(z, rows, squares, low, high))
+    return float(_difference(native(z), rows, squares, low, high))
 
 
 @kernel("void(float64[::1], int64[::1], float64, float64, boolean, int64[::1])")
@@ -92,7 +92,7 @@ def bin_sums(distance: Array, value: Array, edges: Array, rounding: float, *, ab
     Infinite distances belong to no bin. With ``above``, only entries above the diagonal count.
     """
     out = np.zeros((3, edges.shape[0] - 1))
-    _bin_sums(distance, value, edges, _guide(edges), float(rounding), above, out)
+    _bin_sums(native(distance), native(value), native(edges), _guide(edges), float(rounding), above, out)
     return out
 
 
@@ -105,7 +105,19 @@ def pairs_of_rank(
     """
     rows, cols = np.empty(ranks.shape[0], dtype=np.int64), np.empty(ranks.shape[0], dtype=np.int64)
     seen, place = np.zeros(edges.shape[0] - 1, dtype=np.int64), begins[:-1].copy()
-    _find(distance, edges, _guide(edges), float(rounding), above, ranks, begins, seen, place, rows, cols)
+    _find(
+        native(distance),
+        native(edges),
+        _guide(edges),
+        float(rounding),
+        above,
+        native(ranks, np.int64),
+        begins,
+        seen,
+        place,
+        rows,
+        cols,
+    )
     return rows, cols
 
 

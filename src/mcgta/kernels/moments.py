@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.kernels.compiled import helper, kernel, snippet
+from mcgta.kernels.compiled import helper, kernel, native, snippet
 from mcgta.kernels.lanes import WIDTH, get, get2, lean, put, put2, splat, sqrt, workspace
 from mcgta.types import Array, Index
 
@@ -31,7 +31,14 @@ def window_moments(X: Array, indices: Index, weights: Array) -> tuple[Array, Arr
     """Weighted means and covariances: mu = sum_k w_k x_k, Sigma = sum_k w_k (x_k - mu)(x_k - mu)^T, in two passes."""
     count, d = indices.shape[0], X.shape[1]
     means, covs = np.empty((count, d)), np.empty((count, d, d))
-    _window(X, indices, weights, means, covs, workspace((indices.shape[1] + 1) * (d + 1) + 1))
+    _window(
+        native(X),
+        native(indices, np.int64),
+        native(weights),
+        means,
+        covs,
+        workspace((indices.shape[1] + 1) * (d + 1) + 1),
+    )
     return means, covs
 
 
@@ -49,14 +56,25 @@ def sliding_moments(X: Array, starts: Index, origins: Index, n: int) -> tuple[Ar
     """
     count, d = starts.shape[0], X.shape[1]
     means, covs = np.empty((count, d)), np.empty((count, d, d))
-    _slide(X, starts, origins, n, means, covs, np.empty((n + 2) * (d + d * d)), np.empty(d))
+    _slide(
+        native(X),
+        native(starts, np.int64),
+        native(origins, np.int64),
+        n,
+        means,
+        covs,
+        np.empty((n + 2) * (d + d * d)),
+        np.empty(d),
+    )
     return means, covs
 
 
 def quartic_sums(X: Array, indices: Index, weights: Array, means: Array, covs: Array) -> Array:
     """sum_k w_k^2 |(x_k - mu)(x_k - mu)^T - Sigma|_F^2 over the columns that vary, one value for each window (B,)."""
     out = np.empty(indices.shape[0])
-    _quartics(X, indices, weights, means, covs, out, np.empty(X.shape[1]))
+    _quartics(
+        native(X), native(indices, np.int64), native(weights), native(means), native(covs), out, np.empty(X.shape[1])
+    )
     return out
 
 

@@ -14,10 +14,12 @@ converges cubically. Both traces come from the sweep itself, by sums of positive
     D_{k+1} = 1 + (e'_k / q'_k) D_k,   S1 = sum D_k / q'_k,   S2 = dS1/ds.
 
 An eigenvalue is deflated when the last pivot is negligible (the coupling e above it then joins the last pivot of what
-remains) or the coupling itself is. The last three are added up in closed form (:func:`root_sum`).
+remains) or the coupling itself is, which changes the sum of the two singular values s, t next to it by e / (2 (s + t)) only.
+The last three are added up in closed form (:func:`root_sum`).
 
-Lanes: reflections are done for 8 matrices at a time, sweeps for 16, in one flat workspace. The diagonals are vectors of 16
-lanes, all else of 8. Matrices are stored by columns: entry (r, c) is ``get2(B, base, c, d, r)``.
+Lanes: reflections are done for 8 matrices at a time, sweeps for 16, in one flat workspace. A lane that has settled its
+eigenvalue stands still until all have, so no result depends on its company. The diagonals are vectors of 16 lanes, all else
+of 8. Matrices are stored by columns: entry (r, c) is ``get2(B, base, c, d, r)``.
 """
 
 from __future__ import annotations
@@ -35,47 +37,58 @@ from mcgta.kernels.lanes import (
     get16,
     lean,
     put,
+    put2,
     splat,
     splat16,
     sqrt,
     where_less,
 )
 
+_NOTHING = 1e-60  # sum of squares of a vector, relative to the matrix, that is nothing but rounding of rounding
 _TINY = 1e-290  # keeps 0/0 of zero columns at zero
 _FLOOR = 1e-34  # added to the scaled squares: no pivot is zero, and singular values move by 1e-17 of the norm
 _BOTTOM = 1e-100  # keeps the reciprocals of pivots, and their squares, finite
 _BELOW = 1.0 - 1e-14  # takes rounding off a shift
 _SETTLED = 1e-28  # square of the error of a singular value, relative to the Frobenius norm, at which it is deflated
+_ALIKE = 1.0 - 1e-13  # keeps a shift below eigenvalues so alike that rounding hides how they differ
+_ALONE = 1e-40  # share of the cube
 _SWEEPS = 100  # sweeps per eigenvalue, far beyond what is needed
 
 
 @snippet
-def mix(B: Any, a: int, d: int) -> None:
-    """Reflect the columns at ``a`` by I - (2/d) 1 1^T, which leaves the singular values.
+def mix(B: Any, a: int, d: int) -> Any:
+    """Reflect the columns at ``a`` by I - (2/d) 1 1^T, which leaves the singular values; return the sums of squares.
 
     Blocks of zeros (features that the graphical lasso found independent) would split the bidiagonal form, and the part
     without the least eigenvalue would converge slowly; after this reflection no such blocks are left.
     """
+    squares = splat(0.0)
     for r in range(d):
         total = get(B, a, r)
         for c in range(1, d):
             total = total + get2(B, a, c, d, r)
         total = total * (2.0 / d)
         for c in range(d):
-            at = a + (c * d + r) * WIDTH
-            put(B, at, 0, get(B, at, 0) - total)
+            entry = get2(B, a, c, d, r) - total
+            squares = squares + entry * entry
+            put2(B, a, c, d, r, entry)
+    return squares
 
 
 @helper
-def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int) -> None:
+def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int, squares: Any) -> None:
     """Bring the matrices (d, d) at ``a`` to bidiagonal form; squares of the diagonals go to ``q`` and ``e``.
 
-    ``work`` has room for 3 d lanes. The matrices are destroyed. In step k the reflection I - b v v^T from the left and
-    I - b' p p^T from the right (p the reflected row k) are applied in one pass, A <- A - v z^T - w p^T, with
-    z = b A^T v and w = b' (A - v z^T) p; columns and rows go two at a time, to share what is loaded.
+    ``work`` has room for 3 d lanes, and ``squares`` are the matrices' sums of squares: what is 1e-60 of them is left as it is,
+    since reflections by vectors that small would not be orthogonal. The matrices are destroyed.
+
+    In step k the reflection I - b v v^T from the left and I - b' p p^T from the right (p the reflected row k) are applied in
+    one pass, A <- A - v z^T - w p^T, with z = b A^T v and w = b' (A - v z^T) p; columns and rows go two at a time, to share
+    what is loaded.
     """
     lean()
     z, p, w = work, work + d * WIDTH, work + 2 * d * WIDTH
+    limit = squares * _NOTHING
     for k in range(d - 1):
         v = a + k * d * WIDTH
         corner = get(B, v, k)
@@ -86,7 +99,7 @@ def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int) -> None:
         put(B, q, 2 * k, norm2)
         norm = sqrt(norm2)
         reach = fabs(corner) + norm
-        scale = 1.0 / (norm * reach + _TINY)
+        scale = where_less(limit, norm2, 1.0 / (norm * reach + _TINY), splat(0.0))
         head = copysign(reach, corner)
         put(B, v, k, head)
 
@@ -137,7 +150,7 @@ def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int) -> None:
         norm = sqrt(norm2)
         corner = get(B, p, k + 1)
         reach = fabs(corner) + norm
-        scale = 1.0 / (norm * reach + _TINY)
+        scale = where_less(limit, norm2, 1.0 / (norm * reach + _TINY), splat(0.0))
         head = copysign(reach, corner)
         inner = inner + get(B, z, k + 1) * (head - corner)
         put(B, p, k + 1, head)
@@ -192,17 +205,22 @@ def root_sum(e1: Any, e2: Any, root: Any) -> Any:
     from a start above, has only positive terms but for s1 s2 - root, which is at least 8 root.
     """
     lean()
+    zero = e1 * 0.0
     s2 = sqrt(e2 + root * sqrt(e1 + sqrt(e2) * 2.0) * 2.0)
     s1 = sqrt(e1 + s2 * 2.0)
+    going = zero + 1.0
     for _ in range(20):
         first = (e1 + s1 * s1) * 0.5
         second = (e2 + s2 * s2) * 0.5
-        scale = 1.0 / (s1 * s2 - root + _TINY)
-        better = (first * s2 + second) * scale
-        s2 = (s1 * second + root * first) * scale
-        going = any_less(better * 1e-8, fabs(better - s1))
+        slope = s1 * s2 - root
+        # Where one of the three is all there is, the start is right and the slope is lost in rounding.
+        going = where_less(s1 * s1 * s1 * _ALONE, slope, going, zero)
+        scale = 1.0 / (slope + _TINY)
+        better = where_less(zero, going, (first * s2 + second) * scale, s1)
+        s2 = where_less(zero, going, (s1 * second + root * first) * scale, s2)
+        going = where_less(better * 1e-8, fabs(better - s1), going, zero)
         s1 = better
-        if not going:
+        if not any_less(zero, going):
             break
     return s1
 
@@ -225,20 +243,25 @@ def singular_sum(B: Any, q: int, e: int, d: int) -> Any:
             put(B, e, k, get16(B, e, k) * scale)
 
     found = shifted = shift = joined = zero
+    before1 = before2 = zero  # the traces of what remains when the last eigenvalue is deflated
+    going = splat16(1.0)
     n = d
     for _ in range(_SWEEPS * d):
         push = _BOTTOM - shift
-        pivot = get16(B, q, 0) + push
+        here = get16(B, q, 0)
+        pivot = here + push
         slope = splat16(1.0)
         bend = s1 = s2 = coupling = zero
         for k in range(n - 1):
             above = get16(B, e, k)
+            below = get16(B, q, k + 1)
             moved = pivot + above
             inverse = 1.0 / moved
-            ratio = get16(B, q, k + 1) * inverse
+            ratio = below * inverse
             coupling = above * ratio
-            put(B, q, k, moved)
-            put(B, e, k, coupling)
+            put(B, q, k, where_less(zero, going, moved, here))
+            put(B, e, k, where_less(zero, going, coupling, above))
+            here = below
             pivot = pivot * ratio + push
             part = slope * inverse
             s1 = s1 + part
@@ -248,25 +271,30 @@ def singular_sum(B: Any, q: int, e: int, d: int) -> Any:
             slope = 1.0 + factor * slope
         pivot = pivot + joined
         joined = zero
-        put(B, q, n - 1, pivot)
+        put(B, q, n - 1, where_less(zero, going, pivot, here))
         shifted = shifted + shift
+        before1 = where_less(zero, going, s1, before1)
+        before2 = where_less(zero, going, s2, before2)
         least = where_less(coupling, pivot, coupling, pivot)
-        if any_less((pivot + shifted) * _SETTLED, least * least):
+        going = where_less((pivot + shifted) * _SETTLED, least * least, going, zero)
+        if any_less(zero, going):
             # All of it times the last pivot, which may be zero.
             s1 = s1 * pivot + slope
-            spread = ((s2 * pivot + bend) * pivot + slope * slope) * n - s1 * s1
+            spread = ((s2 * pivot + bend) * pivot + slope * slope) * n - s1 * s1 * _ALIKE
             spread = where_less(spread, zero, zero, spread) * (n - 1.0)
-            shift = pivot * (n * _BELOW) / (s1 + sqrt(spread))
+            shift = where_less(zero, going, pivot * (n * _BELOW) / (s1 + sqrt(spread)), zero)
         else:
+            pivot = get16(B, q, n - 1)
+            coupling = get16(B, e, n - 2)
             found = found + sqrt(pivot + shifted)
-            joined = coupling
+            joined = where_less(pivot, coupling, coupling, zero)
+            going = splat16(1.0)
             n -= 1
             if n == 3:
                 break
-            # The traces of the part that remains are those before the last pivot.
-            spread = s2 * n - s1 * s1
+            spread = before2 * n - before1 * before1 * _ALIKE
             spread = where_less(spread, zero, zero, spread) * (n - 1.0)
-            shift = (n * _BELOW) / (s1 + sqrt(spread))
+            shift = (n * _BELOW) / (before1 + sqrt(spread))
 
     for k in range(3, n):  # not reached but for NaN
         found = found + sqrt(get16(B, q, k) + shifted)

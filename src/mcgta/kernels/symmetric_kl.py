@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.kernels.compiled import kernel
+from mcgta.kernels.compiled import kernel, native
 from mcgta.kernels.lanes import WIDTH, gather, get, lean, put, splat, where_less, workspace
 from mcgta.types import Array, Index
 
@@ -42,7 +42,7 @@ def features_of(packed: Array) -> int:
 def symmetric_kl_tile(left: Array, right: Array) -> Array:
     """Divergence of each packed model of ``left`` (R, m) from each of ``right`` (C, m), as a table (R, C)."""
     out = np.empty((left.shape[0], right.shape[0]))
-    sides = np.ascontiguousarray(left), np.ascontiguousarray(right)
+    sides = native(left), native(right)
     _compare(*sides, features_of(left), _NO_PAIRS, _NO_PAIRS, out, _room(left))
     return out
 
@@ -51,8 +51,8 @@ def symmetric_kl_pairs(packed: Array, i: Index, j: Index) -> Array:
     """Divergence of the packed models i[k] and j[k], as (len(i),)."""
     out = np.empty((1, i.shape[0]))
     if i.size:
-        indices = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(j, np.int64)
-        _compare(packed, packed, features_of(packed), *indices, out, _room(packed))
+        models = native(packed)
+        _compare(models, models, features_of(packed), native(i, np.int64), native(j, np.int64), out, _room(packed))
     return out[0]
 
 

@@ -16,8 +16,8 @@ Bounds that hold for every pair, with H^2 = |R_i - R_j|_F^2 of the symmetric roo
 Contract
 --------
 A *packed* model is a row of d + 1 + d^2 numbers: mean, trace of the covariance, factor by rows with zeros above the diagonal.
-Results are non-negative, with an error of about 1e-15 of the two traces' sum. Sixteen pairs go in step, so the last bits of one
-can depend on which others go with it; the same call gives the same bits, however many threads there are.
+Results are non-negative, with an error of about 1e-15 of the two traces' sum. Sixteen pairs go in step, but each is computed as
+if it were alone: its bits depend neither on its company nor on tiles or threads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.kernels.compiled import helper, kernel, snippet
+from mcgta.kernels.compiled import helper, kernel, native, snippet
 from mcgta.kernels.factors import symmetric_roots, triangular_factors
 from mcgta.kernels.lanes import (
     WIDE,
@@ -83,7 +83,7 @@ def wasserstein2_tile(left: Array, right: Array) -> Array:
     """W2 squared of each packed model of ``left`` (R, m) from each of ``right`` (C, m), as a table (R, C)."""
     out = np.empty((left.shape[0], right.shape[0]))
     d = features_of(left)
-    _compare(np.ascontiguousarray(left), np.ascontiguousarray(right), d, _NO_PAIRS, _NO_PAIRS, out)
+    _compare(native(left), native(right), d, _NO_PAIRS, _NO_PAIRS, out)
     return out
 
 
@@ -92,7 +92,8 @@ def wasserstein2_pairs(packed: Array, i: Index, j: Index) -> Array:
     out = np.empty((1, i.shape[0]))
     d = features_of(packed)
     if i.size:
-        _compare(packed, packed, d, np.ascontiguousarray(i, np.int64), np.ascontiguousarray(j, np.int64), out)
+        models = native(packed)
+        _compare(models, models, d, native(i, np.int64), native(j, np.int64), out)
     return out[0]
 
 
@@ -212,8 +213,8 @@ def _compare_many(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: An
                     _multiply_lanes(B, x + h * half + (d + 1) * WIDTH, factor, a, d)
                 else:
                     _multiply(flat, row * size + d + 1, B, factor, a, d)
-                mix(B, a, d)
-                bidiagonalise(B, a, work, q + h * WIDTH, e + h * WIDTH, d)
+                squares = mix(B, a, d)
+                bidiagonalise(B, a, work, q + h * WIDTH, e + h * WIDTH, d, squares)
             put(B, result, 0, singular_sum(B, q, e, d))
             for h in range(2):
                 at = result + h * WIDTH
@@ -221,69 +222,97 @@ def _compare_many(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: An
             _deliver(B, result, out, row, first)
 
 
+@snippet
+def _gap(B: Any, norm: Any, trace: Any, y: int, d: int) -> Any:
+    """Tr Sigma_x + tr Sigma_y - 2 norm, not below zero."""
+    value = trace + get16(B, y, d) - norm * 2.0
+    return where_less(value, splat16(0.0), splat16(0.0), value)
+
+
 @helper
-def _norm_few(B: Any, x: int, y: int, d: int) -> Any:
-    """Nuclear norm of L_x^T L_y for 16 pairs with d <= 3; factors at ``x`` and ``y``."""
+def _across_two(B: Any, x: int, y: int, blocks: int, out: Any, at: int) -> None:
+    """W of the 16 models at ``x`` and each block of 16 from ``y`` on, two features; goes to ``out`` from ``at`` on."""
     lean()
-    if d == 1:
-        return get16(B, x, 0) * get16(B, y, 0)
-    if d == 2:
-        x10 = get16(B, x, 2)
-        x11 = get16(B, x, 3)
-        y10 = get16(B, y, 2)
-        y11 = get16(B, y, 3)
-        along = get16(B, x, 0) * get16(B, y, 0) + x10 * y10 + x11 * y11
+    m0 = get16(B, x, 0)
+    m1 = get16(B, x, 1)
+    trace = get16(B, x, 2)
+    x00 = get16(B, x, 3)
+    x10 = get16(B, x, 5)
+    x11 = get16(B, x, 6)
+    for b in range(blocks):
+        y10 = get16(B, y, 5)
+        y11 = get16(B, y, 6)
+        along = x00 * get16(B, y, 3) + x10 * y10 + x11 * y11
         across = x10 * y11 - x11 * y10
-        return sqrt(along * along + across * across)
-    y00 = get16(B, y, 0)
-    y10 = get16(B, y, 3)
-    y11 = get16(B, y, 4)
-    y20 = get16(B, y, 6)
-    y21 = get16(B, y, 7)
-    y22 = get16(B, y, 8)
-    x22 = get16(B, x, 8)
-    p20 = x22 * y20
-    p21 = x22 * y21
-    p22 = x22 * y22
-    x11 = get16(B, x, 4)
-    x21 = get16(B, x, 7)
-    p10 = x11 * y10 + x21 * y20
-    p11 = x11 * y11 + x21 * y21
-    p12 = x21 * y22
-    e1 = p10 * p10 + p11 * p11 + p12 * p12 + p20 * p20 + p21 * p21 + p22 * p22
-    m0 = p11 * p22 - p12 * p21
-    m1 = p10 * p22 - p12 * p20
-    m2 = p10 * p21 - p11 * p20
-    e2 = m0 * m0 + m1 * m1 + m2 * m2
-    x00 = get16(B, x, 0)
-    x10 = get16(B, x, 3)
-    x20 = get16(B, x, 6)
-    p00 = x00 * y00 + x10 * y10 + x20 * y20
-    p01 = x10 * y11 + x20 * y21
-    p02 = x20 * y22
-    e1 = e1 + p00 * p00 + p01 * p01 + p02 * p02
-    m0 = p01 * p22 - p02 * p21
-    m1 = p00 * p22 - p02 * p20
-    m2 = p00 * p21 - p01 * p20
-    e2 = e2 + m0 * m0 + m1 * m1 + m2 * m2
-    m0 = p01 * p12 - p02 * p11
-    m1 = p00 * p12 - p02 * p10
-    m2 = p00 * p11 - p01 * p10
-    e2 = e2 + m0 * m0 + m1 * m1 + m2 * m2
-    return root_sum(e1, e2, x00 * x11 * x22 * y00 * y11 * y22)
+        value = _gap(B, sqrt(along * along + across * across), trace, y, 2)
+        s0 = m0 - get16(B, y, 0)
+        s1 = m1 - get16(B, y, 1)
+        put(out, at, b, value + s0 * s0 + s1 * s1)
+        y += 7 * WIDE
 
 
 @helper
-def _compare_16(B: Any, x: int, y: int, d: int) -> Any:
-    """W of 16 pairs with d <= 3, models at ``x`` and ``y``."""
+def _across_three(B: Any, x: int, y: int, blocks: int, out: Any, at: int) -> None:
+    """The same for three features."""
     lean()
-    norm = _norm_few(B, x + (d + 1) * WIDE, y + (d + 1) * WIDE, d)
-    value = get16(B, x, d) + get16(B, y, d) - norm * 2.0
-    value = where_less(value, splat16(0.0), splat16(0.0), value)
-    for k in range(d):
-        shift = get16(B, x, k) - get16(B, y, k)
-        value = value + shift * shift
-    return value
+    for b in range(blocks):
+        y10 = get16(B, y, 7)
+        y11 = get16(B, y, 8)
+        y20 = get16(B, y, 10)
+        y21 = get16(B, y, 11)
+        y22 = get16(B, y, 12)
+        x22 = get16(B, x, 12)
+        p20 = x22 * y20
+        p21 = x22 * y21
+        p22 = x22 * y22
+        x11 = get16(B, x, 8)
+        x21 = get16(B, x, 11)
+        p10 = x11 * y10 + x21 * y20
+        p11 = x11 * y11 + x21 * y21
+        p12 = x21 * y22
+        e1 = p10 * p10 + p11 * p11 + p12 * p12 + p20 * p20 + p21 * p21 + p22 * p22
+        m0 = p11 * p22 - p12 * p21
+        m1 = p10 * p22 - p12 * p20
+        m2 = p10 * p21 - p11 * p20
+        e2 = m0 * m0 + m1 * m1 + m2 * m2
+        x00 = get16(B, x, 4)
+        x10 = get16(B, x, 7)
+        x20 = get16(B, x, 10)
+        y00 = get16(B, y, 4)
+        p00 = x00 * y00 + x10 * y10 + x20 * y20
+        p01 = x10 * y11 + x20 * y21
+        p02 = x20 * y22
+        e1 = e1 + p00 * p00 + p01 * p01 + p02 * p02
+        m0 = p01 * p22 - p02 * p21
+        m1 = p00 * p22 - p02 * p20
+        m2 = p00 * p21 - p01 * p20
+        e2 = e2 + m0 * m0 + m1 * m1 + m2 * m2
+        m0 = p01 * p12 - p02 * p11
+        m1 = p00 * p12 - p02 * p10
+        m2 = p00 * p11 - p01 * p10
+        e2 = e2 + m0 * m0 + m1 * m1 + m2 * m2
+        value = _gap(B, root_sum(e1, e2, x00 * x11 * x22 * y00 * y11 * y22), get16(B, x, 3), y, 3)
+        for k in range(3):
+            shift = get16(B, x, k) - get16(B, y, k)
+            value = value + shift * shift
+        put(out, at, b, value)
+        y += 13 * WIDE
+
+
+@helper
+def _across(B: Any, x: int, y: int, blocks: int, out: Any, at: int, d: int) -> None:
+    """The same for up to three features."""
+    lean()
+    if d == 3:
+        _across_three(B, x, y, blocks, out, at)
+    elif d == 2:
+        _across_two(B, x, y, blocks, out, at)
+    else:
+        for b in range(blocks):
+            value = _gap(B, get16(B, x, 2) * get16(B, y, 2), get16(B, x, 1), y, 1)
+            shift = get16(B, x, 0) - get16(B, y, 0)
+            put(out, at, b, value + shift * shift)
+            y += 3 * WIDE
 
 
 @kernel(_SIGNATURE)
@@ -298,25 +327,26 @@ def _compare_few(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: Any
     result = y + _BLOCKS * block
     flat = out.reshape(-1)
     for start in range(0, columns, _BLOCKS * WIDE):
-        stop = min(columns, start + _BLOCKS * WIDE)
-        blocks = (stop - start + WIDE - 1) // WIDE
-        for b in range(blocks):
+        rest = columns - start
+        whole = rest // WIDE if rest < _BLOCKS * WIDE else _BLOCKS
+        tail = rest - whole * WIDE if whole < _BLOCKS else 0
+        for b in range(whole + (tail > 0)):
             gather(right, start + b * WIDE, j, WIDE, B, y + b * block)
         for row in range(out.shape[0]):
-            if not listed:
+            at = row * columns + start
+            if listed:
+                for b in range(whole):
+                    gather(left, start + b * WIDE, i, WIDE, B, x)
+                    _across(B, x, y + b * block, 1, flat, at + b * WIDE, d)
+                gather(left, start + whole * WIDE, i, WIDE, B, x)
+            else:
                 for k in range(size):
                     put(B, x, k, splat16(left[row, k]))
-            for b in range(blocks):
-                first = start + b * WIDE
-                if listed:
-                    gather(left, first, i, WIDE, B, x)
-                value = _compare_16(B, x, y + b * block, d)
-                if first + WIDE <= columns:
-                    put(flat, row * columns + first, 0, value)
-                else:
-                    put(B, result, 0, value)
-                    for lane in range(columns - first):
-                        flat[row * columns + first + lane] = B[result + lane]
+                _across(B, x, y, whole, flat, at, d)
+            if tail > 0:
+                _across(B, x, y + whole * block, 1, B, result, d)
+                for lane in range(tail):
+                    flat[at + whole * WIDE + lane] = B[result + lane]
 
 
 def null_expectation(covs: Array, sample_size: int) -> Array:

@@ -1,0 +1,51 @@
+"""The benchmark data sets, read from a folder, with windows and models as the benchmarks use them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mcgta import find_neighborhoods, fit_local_models, read_positions
+from mcgta.observations import Observations, sort_observations
+from mcgta.stages.local_models import LocalModels
+from mcgta.stages.neighborhoods import Neighborhoods
+
+TITLES = {"vehicle": "Vehicle", "pavement": "Pavement", "inat_subset": "iNat subset"}
+NEIGHBORS, ALPHA = 30, 0.01
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set in canonical order."""
+
+    data: Observations
+
+    @cached_property
+    def neighborhoods(self) -> Neighborhoods:
+        """The windows."""
+        return find_neighborhoods(self.data.positions, NEIGHBORS)
+
+    def models(self, *, n_jobs: int = 1, **options: Any) -> LocalModels:
+        """Fit the local models."""
+        return fit_local_models(self.data.X, self.neighborhoods, alpha=ALPHA, n_jobs=n_jobs, **options)
+
+
+def read_data(folder: Path, name: str, *, columns: int | None = None, rows: int | None = None) -> Dataset | None:
+    """Read a data set, or the first columns and rows of it; None where its file is missing."""
+    file = folder / f"{name}.npz"
+    if not file.exists():
+        return None
+    with np.load(file) as arrays:
+        X = arrays["X"][:rows, :columns].astype(float)
+        coords = arrays["coords"][:rows] if "coords" in arrays else None
+    places = read_positions(coords, len(X), metric="auto" if coords is None else "haversine")
+    return Dataset(sort_observations(X, places, n_neighbors=NEIGHBORS, lags=0, seed=0))
+
+
+def missing(name: str) -> str:
+    """Say that a file is not there."""
+    return f"{name}.npz is not in the data folder"

@@ -1,0 +1,339 @@
+"""How fast the kernels are: each ratio of the table measured against the usual way, both sides in one run, in turns.
+
+Medians; one core and the processor's time unless said; kernels are compiled before anything is timed. The rows are
+
+    lasso           a graphical lasso against scikit-learn's
+    wasserstein     W2 squared of a pair against NumPy's batched eigenvalues, and operations a second beside dgemm's
+    pot             W2 squared of a pair against POT's
+    threads         two threads against one, wall time; only an idle machine tells
+    semivariogram   of Vehicle, by control variate against all pairs
+    pavement        end to end, against scikit-learn, SciPy and DBSCAN on the dense matrix
+    startup         what one waits for besides (no ratio)
+
+A whole run writes its results to docs/benchmarks/kernels.json, which the documentation renders; a run with --only or
+--quick writes them only where --json says.
+
+    python benchmarks/kernels.py --data FOLDER
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from data_sets import ALPHA, NEIGHBORS, TITLES, Dataset, missing, read_data
+from mcgta import MCGTA, compare_models, empirical_semivariogram
+from mcgta.kernels.careful_lasso import GAP
+from mcgta.kernels.graphical_lasso import graphical_lasso
+from mcgta.kernels.wasserstein import pack, wasserstein2_tile
+from mcgta.types import Array
+from results import Ratio, Table, human, print_tables, table_head, table_line
+from rivals import Gaussians, LassoFits, dbscan, eigvalsh_tile, pot_pairs, pot_tile, sqrtm_pairs
+from startup import measure_startup
+from timing import environment, in_turns, load, timed
+
+RESULTS = Path(__file__).parent.parent / "docs" / "benchmarks" / "kernels.json"
+TILE = 256
+BATCH, BATCH_PAIRS = (slice(0, 128), slice(0, 156)), 128 * 156
+DGEMM = 1024
+LEAST = 0.02  # seconds of a turn
+SWEEPS = 4  # see operations
+
+
+@dataclass
+class Bench:
+    """A run: where the data are, how thorough it is, and what it has found."""
+
+    folder: Path
+    quick: bool
+    ratios: list[Ratio] = field(default_factory=list)
+    tables: dict[str, Table] = field(default_factory=dict)
+
+    def rounds(self, number: int) -> int:
+        """Return the rounds of a measurement, fewer in a quick run."""
+        return max(3, number // 5) if self.quick else number
+
+    def add(self, ratio: Ratio) -> None:
+        """Keep and print a line of the table."""
+        self.ratios.append(ratio)
+        print(table_line(ratio), flush=True)
+
+
+def agreement(difference: Array) -> dict[str, Any]:
+    """Say how far apart the results of the two sides are, and whether that is near enough."""
+    largest = float(difference.max())
+    return {"note": f"largest difference {largest:.1e} of the traces", "holds": largest <= 1e-10}
+
+
+def lasso(bench: Bench) -> None:
+    """Graphical lasso a fit, against scikit-learn's on random windows, a few a round."""
+    for name, d, must, aim in (("vehicle", 5, 800, 2000), ("pavement", 10, 250, 1000), ("inat_subset", 16, 80, 500)):
+        case = f"graphical lasso a fit, d = {d} ({TITLES[name]})"
+        line = Ratio("lasso", case, "scikit-learn GraphicalLasso", must, aim, "fit")
+        dataset = read_data(bench.folder, name, columns=d)
+        if dataset is None:
+            bench.add(replace(line, note=missing(name)))
+        else:
+            _lasso(bench, line, dataset)
+
+
+def _lasso(bench: Bench, line: Ratio, dataset: Dataset) -> None:
+    covs = dataset.models(covariance="empirical").covariances
+    rival = LassoFits(dataset.data.X, dataset.neighborhoods.indices, ALPHA)
+    rounds, few = bench.rounds(15), 4
+    windows = np.random.default_rng(0).permutation(len(covs))[: few * (rounds + 1)]
+    blocks = iter(windows.reshape(-1, few).tolist())
+    ours, with_moments, theirs = in_turns(
+        timed(lambda: graphical_lasso(covs, ALPHA), units=len(covs), least=LEAST),
+        timed(dataset.models, units=len(covs), least=LEAST),
+        lambda: rival.fit(next(blocks)),
+        rounds=rounds,
+    )
+    fitted, gaps = graphical_lasso(covs, ALPHA)
+    apart = [np.abs(cov - fitted[k]).max() / covs[k].max() for k, cov in rival.found.items() if cov is not None]
+    diagonal = np.mean([np.count_nonzero(cov) <= len(cov) for cov in fitted])
+    note = (
+        f"{few * rounds} of {len(covs)} windows by scikit-learn, {rival.raised} of them raised; largest duality gap of ours "
+        f"{gaps.max():.1e}; median difference at scikit-learn's tolerance {np.median(apart):.1e}; diagonal {diagonal:.0%}"
+    )
+    bench.add(line.measured(ours, theirs, note=note, holds=bool(gaps.max() <= GAP)))
+    line = replace(line, case=f"{line.case}, with moments", must=None, aim=None)
+    bench.add(line.measured(with_moments, theirs))
+
+
+def operations(d: int) -> int:
+    """Return the floating-point operations of W2 squared of one pair, divisions and roots counted as one each.
+
+    d >= 4: product of the triangular factors d (d + 1)(2 d + 1)/3; reflection of its columns 2 d^2; bidiagonalisation
+    sum over m < d of 8 m^2 + 2 m, which is 8/3 d^3 and lower terms; 19 for each entry of a dqds sweep, nominally 4 sweeps
+    for each of the d - 3 singular values that are deflated (random covariances take 4.7 until all 16 lanes have
+    settled); 110 for the last three; 3 d + 4 for means and traces. d = 2, 3: as the closed forms are written, with 3 steps of
+    Newton's method. What lanes do beyond that while waiting for each other is not counted.
+    """
+    ends = 3 * d + 4
+    if d == 2:
+        return 12 + ends
+    if d == 3:
+        return 19 + 17 + 27 + 17 + 5 + 11 + 3 * 20 + ends
+    product = d * (d + 1) * (2 * d + 1) // 3
+    bidiagonal = sum(8 * m * m + 2 * m for m in range(1, d))
+    sweeps = 19 * SWEEPS * sum(range(3, d))
+    return product + 2 * d * d + bidiagonal + sweeps + 110 + ends
+
+
+def wasserstein(bench: Bench) -> None:
+    """W2 squared a pair on random covariances, against NumPy."""
+    for d, must, aim in ((2, 300, 600), (3, 50, 150), (5, 14, 35), (10, 8, 20), (16, 5, 15)):
+        _wasserstein(
+            bench, d, Ratio("wasserstein", f"W2 squared a pair, d = {d}", "NumPy batched eigvalsh", must, aim, "pair")
+        )
+
+
+def _wasserstein(bench: Bench, d: int, line: Ratio) -> None:
+    """Measure one line; operations a second beside those of a product of large matrices, which takes turns too."""
+    models = Gaussians.random(TILE, d, seed=d)
+    packed = pack(models.means, models.covs)
+    square = np.random.default_rng(0).standard_normal((DGEMM, DGEMM))
+    ours, theirs, dgemm = in_turns(
+        timed(lambda: wasserstein2_tile(packed, packed), units=TILE**2, least=LEAST),
+        timed(lambda: eigvalsh_tile(models, *BATCH), units=BATCH_PAIRS, least=LEAST),
+        timed(lambda: square @ square, units=2 * DGEMM**3, least=LEAST),
+        rounds=bench.rounds(15),
+    )
+    difference = np.abs(wasserstein2_tile(packed, packed)[BATCH] - eigvalsh_tile(models, *BATCH))
+    traces = models.traces[BATCH[0], None] + models.traces[None, BATCH[1]]
+    bench.add(line.measured(ours, theirs, **agreement(difference / traces)))
+    seconds, peak = float(np.median(ours)), 1e-9 / float(np.median(dgemm))
+    speed = operations(d) / seconds / 1e9
+    entry = {"d": d, "seconds": seconds, "operations": operations(d), "gflops": speed, "dgemm": peak}
+    bench.tables.setdefault("arithmetic", []).append({**entry, "share": speed / peak})
+
+
+def pot(bench: Bench) -> None:
+    """W2 squared a pair, against POT's function pair by pair, and in one call for a tile."""
+    line = Ratio("pot", "W2 squared a pair, d = 5", "POT, a call for a pair", 350, 900, "pair")
+    try:
+        import ot
+    except ImportError:
+        bench.add(replace(line, note="POT is not installed: pip install 'mcgta[bench]'"))
+        return
+    models = Gaussians.random(TILE, 5, seed=5)
+    packed = pack(models.means, models.covs)
+    i, j = np.random.default_rng(0).integers(TILE, size=(2, 300))
+    ours, single, batched = in_turns(
+        timed(lambda: wasserstein2_tile(packed, packed), units=TILE**2, least=LEAST),
+        timed(lambda: pot_pairs(ot, models, i, j), units=i.size),
+        timed(lambda: pot_tile(ot, models, *BATCH), units=BATCH_PAIRS),
+        rounds=bench.rounds(15),
+    )
+    difference = np.abs(wasserstein2_tile(packed, packed)[i, j] - pot_pairs(ot, models, i, j))
+    bench.add(line.measured(ours, single, **agreement(difference / (models.traces[i] + models.traces[j]))))
+    bench.add(replace(line, rival="POT, one call for a tile", must=None, aim=None).measured(ours, batched))
+
+
+def threads(bench: Bench) -> None:
+    """Two threads against one on both heavy stages of Vehicle, wall time."""
+    line = Ratio("threads", "two threads, local models (Vehicle)", "one thread", 1.7, 1.9)
+    dataset = read_data(bench.folder, "vehicle")
+    if dataset is None:
+        bench.add(replace(line, note=missing("vehicle")))
+        return
+    before = load()
+    fit = dataset.models
+    piece = compare_models(fit(n_jobs=1).take(np.arange(2500 if bench.quick else 6000)))
+
+    def compare(n_jobs: int) -> Array:
+        return replace(piece, cached=None).matrix(n_jobs=n_jobs)
+
+    same = np.array_equal(fit(n_jobs=1).covariances, fit(n_jobs=2).covariances), np.array_equal(compare(1), compare(2))
+    wall = partial(timed, least=0.2, clock=time.perf_counter)
+    two, one = in_turns(wall(lambda: fit(n_jobs=2)), wall(lambda: fit(n_jobs=1)), rounds=bench.rounds(15))
+    said = "load average {} before; results the same to the bit: {}"
+    bench.add(line.measured(two, one, note=said.format(before, "yes" if same[0] else "NO"), holds=same[0]))
+    before = load()
+    two, one = in_turns(wall(lambda: compare(2)), wall(lambda: compare(1)), rounds=bench.rounds(9))
+    line = replace(line, case=f"two threads, all pairs of {len(piece)} models (Vehicle)")
+    bench.add(line.measured(two, one, note=said.format(before, "yes" if same[1] else "NO"), holds=same[1]))
+
+
+def semivariogram(bench: Bench) -> None:
+    """Semivariogram of Vehicle by control variate, against all pairs; its errors beside the errors it states."""
+    line = Ratio("semivariogram", "semivariogram (Vehicle)", "all pairs", 100, 300)
+    dataset = read_data(bench.folder, "vehicle", rows=6000 if bench.quick else None)
+    if dataset is None:
+        bench.add(replace(line, note=missing("vehicle")))
+        return
+    places, dissimilarity = dataset.data.positions, compare_models(dataset.models())
+    sample = partial(empirical_semivariogram, dissimilarity, places, n_jobs=1)
+    exact, sampled = sample(error=0.0), sample()
+    ours, theirs = in_turns(timed(sample, least=0.2), timed(partial(sample, error=0.0)), rounds=3, warm=False)
+    seen = exact.counts > 0
+    off = np.abs(sampled.values[seen] - exact.values[seen])
+    relative = off / exact.values[seen]
+    stated = np.asarray(sampled.errors, dtype=float)[seen]
+    uncertain = stated > 0
+    score = off[uncertain] / stated[uncertain]
+    median, largest = float(np.median(relative)), float(relative.max())
+    entry = {
+        "bins": int(seen.sum()),
+        "median_error": median,
+        "largest_error": largest,
+        "median_stated": float(np.median(stated / exact.values[seen])),
+        "error_over_stated": float(np.sqrt(np.mean(score**2))) if score.size else None,
+        "within_two": float(np.mean(score <= 2)) if score.size else None,
+    }
+    bench.tables["semivariogram"] = [entry]
+    note = f"median error over bins {median:.1e}, at most 1e-3 wanted; largest {largest:.1e}"
+    note += "; the first 6,000 rows only" if bench.quick else ""
+    bench.add(line.measured(ours, theirs, note=note, holds=median <= 1e-3))
+
+
+def pavement(bench: Bench) -> None:
+    """Pavement end to end, against the sum of what the heavy stages cost with other packages.
+
+    A round fits a third of the windows and 100 random pairs, scaled to all of them.
+    """
+    line = Ratio("pavement", "Pavement, 10 columns, end to end", "scikit-learn, SciPy sqrtm, DBSCAN", 100, 500)
+    dataset = read_data(bench.folder, "pavement", columns=10)
+    if dataset is None:
+        bench.add(replace(line, note=missing("pavement")))
+        return
+    X, rounds, few = dataset.data.X, 3, 100
+    total = len(X) * (len(X) - 1) // 2
+    estimator = MCGTA(n_neighbors=NEIGHBORS, alpha=ALPHA, n_jobs=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = estimator.fit(X)
+        own = fitted.local_models_
+        assert own is not None
+        models = Gaussians.of(own.means, own.covariances)
+        matrix = compare_models(own).matrix(n_jobs=1)
+        fits = LassoFits(X, dataset.neighborhoods.indices, ALPHA)
+        parts: dict[str, list[float]] = {"fits": [], "pairs": [], "clustering": []}
+        turns: Iterator[int] = count()
+        drawn = np.random.default_rng(0).integers(len(X), size=(rounds, 2, few))
+
+        def theirs() -> list[float]:
+            turn = next(turns)
+            windows = range(turn, len(X), 12 if bench.quick else rounds)
+            parts["fits"].append(float(np.mean(fits.fit(windows))) * len(X))
+            parts["pairs"].append(total * timed(lambda: sqrtm_pairs(models, *drawn[turn]), units=few)()[0])
+            parts["clustering"] += timed(lambda: dbscan(matrix, fitted.eps_, fitted.min_samples_))()
+            return [sum(part[-1] for part in parts.values())]
+
+        sqrtm_pairs(models, *drawn[0, :, :10])
+        ours, other = in_turns(timed(lambda: estimator.fit(X), least=0.2), theirs, rounds=rounds, warm=False)
+    sums = " + ".join(human(float(np.mean(part))) for part in parts.values())
+    note = (
+        f"theirs {sums}; sqrtm measured on {rounds * few} of {total} pairs, roots of each model "
+        f"free; {fits.raised} of {len(fits.found)} fits raised"
+    )
+    bench.add(line.measured(ours, other, note=note, middle=np.mean))
+
+
+def startup(bench: Bench) -> None:
+    """Imports, compiler and first result, in fresh processes."""
+    bench.tables["startup"] = measure_startup(2, 1) if bench.quick else measure_startup(5, 3)
+
+
+ROWS: dict[str, Callable[[Bench], None]] = {
+    row.__name__: row for row in (lasso, wasserstein, pot, threads, semivariogram, pavement, startup)
+}
+
+
+def compile_kernels() -> None:
+    """Compile all that is measured, so that no turn waits for the compiler."""
+    for d in (2, 5):
+        models = Gaussians.random(2 * NEIGHBORS, d, seed=0)
+        wasserstein2_tile(pack(models.means, models.covs), pack(models.means, models.covs))
+        graphical_lasso(models.covs, ALPHA)
+    X = np.random.default_rng(0).standard_normal((2500, 5))  # enough for the semivariogram to take a sample
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = MCGTA(n_neighbors=NEIGHBORS, alpha=ALPHA, n_jobs=1).fit(X)
+    assert fitted.local_models_ is not None
+    empirical_semivariogram(compare_models(fitted.local_models_), fitted.positions_, error=0.0, n_jobs=1)
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder with vehicle.npz, pavement.npz, inat_subset.npz"
+    )
+    parser.add_argument("--json", type=Path, help="file of the results")
+    parser.add_argument("--only", nargs="+", choices=ROWS, metavar="ROW", help=f"rows to run: {', '.join(ROWS)}")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: a look, not a result")
+    options = parser.parse_args()
+    bench = Bench(options.data, options.quick)
+    about = environment()
+    print(", ".join(f"{name} {number}" for name, number in about["versions"].items()))
+    print(
+        f"{about['processor']}, {about['cores']} cores, load average {about['load']}, {about['system']}, {about['blas']}"
+    )
+    compile_kernels()
+    print(table_head(), flush=True)
+    with threadpool_limits(limits=1):
+        for name in options.only or ROWS:
+            ROWS[name](bench)
+    print_tables(bench.tables)
+    file = options.json or (RESULTS if not (options.only or options.quick) else None)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        found = {"environment": about, "ratios": [ratio.record() for ratio in bench.ratios], **bench.tables}
+        file.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""What a run has found, line by line, and how it is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mcgta.types import Array
+
+Table = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A line of the table: how many times faster one side is.
+
+    Attributes
+    ----------
+    row : the row of the table that the line belongs to
+    case, rival : what was measured, and against what
+    must, aim : the least ratio wanted and the one aimed at; None where there is none
+    unit : of work
+    ratio : their time over ours in a round, the median over rounds; None where it could not be measured
+    low, high : its quartiles
+    ours, theirs : seconds a unit, each the median over rounds
+    holds : whether the results are as good as the row asks for; a ratio without that reaches nothing
+    note : what else there is to know
+    """
+
+    row: str
+    case: str
+    rival: str
+    must: float | None = None
+    aim: float | None = None
+    unit: str = "run"
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    ours: float | None = None
+    theirs: float | None = None
+    holds: bool = True
+    note: str = ""
+
+    @property
+    def reached(self) -> str:
+        """Which of the two limits the ratio reaches."""
+        if self.ratio is None:
+            return "not measured"
+        if self.must is None or self.aim is None:
+            return ""
+        if not self.holds:
+            return "no"
+        return "aim" if self.ratio >= self.aim else "must" if self.ratio >= self.must else "no"
+
+    def measured(
+        self,
+        ours: Sequence[list[float]],
+        theirs: Sequence[list[float]],
+        *,
+        note: str = "",
+        holds: bool = True,
+        middle: Callable[[Array], Any] = np.median,
+    ) -> Ratio:
+        """Fill in what :func:`timing.in_turns` returned; ``middle`` is taken over rounds."""
+        own, other = (np.array([np.median(turn) for turn in side]) for side in (ours, theirs))
+        low, high = np.quantile(other / own, [0.25, 0.75]).tolist()
+        ratio, seconds, their_seconds = (float(middle(values)) for values in (other / own, own, other))
+        return replace(
+            self, ratio=ratio, low=low, high=high, ours=seconds, theirs=their_seconds, holds=holds, note=note
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return what is written to the file of results."""
+        return {**asdict(self), "reached": self.reached}
+
+
+def human(seconds: float | None) -> str:
+    """Write seconds with three digits and a fitting unit."""
+    if seconds is None:
+        return ""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{_digits(seconds / size)} {unit}"
+    return f"{_digits(seconds * 1e9)} ns"
+
+
+def _digits(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def table_head() -> str:
+    """Return the head of the printed table."""
+    return _FORM.format("ratio", "against", "measured", "quartiles", "must", "aim", "reached", "ours", "theirs")
+
+
+def table_line(line: Ratio) -> str:
+    """Return a line of the printed table, its note below."""
+    quartiles = "" if line.low is None else f"{_digits(line.low)} to {_digits(line.high)}"
+    limits = (_digits(line.must), _digits(line.aim), line.reached)
+    out = _FORM.format(
+        line.case, line.rival, _digits(line.ratio), quartiles, *limits, human(line.ours), human(line.theirs)
+    )
+    return f"{out}\n    {line.note}" if line.note else out
+
+
+_FORM = "{:<57} {:<33} {:>8} {:>13} {:>5} {:>5} {:<12} {:>8} {:>8}"
+
+
+def print_tables(tables: dict[str, Table]) -> None:
+    """Print what stands beside the ratios."""
+    for row in tables.get("arithmetic", ()):
+        speed = f"{row['gflops']:5.1f} GFLOP/s, {row['share']:4.0%} of the {row['dgemm']:.1f} of dgemm"
+        print(
+            f"W2 squared, d = {row['d']:2d}: {human(row['seconds']):>7} a pair, {row['operations']:5d} operations, {speed}"
+        )
+    for row in tables.get("semivariogram", ()):
+        print(
+            f"semivariogram, {row['bins']} bins: relative error {row['median_error']:.1e} median, "
+            f"{row['largest_error']:.1e} largest; stated {row['median_stated']:.1e} median"
+        )
+        if row["error_over_stated"] is not None:
+            print(
+                f"    error over the standard error stated: root mean square {row['error_over_stated']:.2f}, "
+                f"{row['within_two']:.0%} of the bins within two"
+            )
+    for row in tables.get("startup", ()):
+        limit = "" if row["limit"] is None else f"  (at most {row['limit']:g} s)"
+        print(f"{row['what']:<58} {row['seconds']:6.2f} s{limit}")

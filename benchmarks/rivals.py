@@ -1,0 +1,121 @@
+"""The usual ways with other packages, as one would write them today: what the kernels are measured against.
+
+Each does its work in one go on what could be prepared outside: symmetric roots are computed once a model, not once a pair, and
+batches are as large as is good for it.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from sklearn.cluster import DBSCAN
+from sklearn.covariance import GraphicalLasso
+
+from mcgta.kernels.factors import psd_roots
+from mcgta.types import Array, Index
+
+
+@dataclass
+class LassoFits:
+    """scikit-learn's graphical lasso on some windows of n observations, each fit timed by itself.
+
+    Attributes
+    ----------
+    X : (N, d) features
+    indices : (N, n) the rows of each window
+    alpha : the penalty
+    found : window -> its covariance, of all fits so far; None where it raised
+    """
+
+    X: Array
+    indices: Index
+    alpha: float
+    found: dict[int, Array | None] = field(default_factory=dict)
+
+    @property
+    def raised(self) -> int:
+        """The windows that raised an exception."""
+        return sum(covariance is None for covariance in self.found.values())
+
+    def fit(self, rows: Iterable[int]) -> list[float]:
+        """Fit these windows; return the seconds of each, those that raised included."""
+        out = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for row in rows:
+                window = self.X[self.indices[row]]
+                start = time.process_time()
+                try:
+                    fitted = GraphicalLasso(alpha=self.alpha).fit(window).covariance_
+                except (FloatingPointError, ValueError):
+                    fitted = None
+                out.append(time.process_time() - start)
+                self.found[row] = fitted
+        return out
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """Gaussians with what the comparisons below need of each."""
+
+    means: Array
+    covs: Array
+    roots: Array
+    traces: Array
+
+    @classmethod
+    def of(cls, means: Array, covs: Array) -> Gaussians:
+        """Prepare Gaussians of means (N, d) and covariances (N, d, d)."""
+        return cls(means, covs, psd_roots(covs), np.trace(covs, axis1=1, axis2=2))
+
+    @classmethod
+    def random(cls, count: int, d: int, seed: int) -> Gaussians:
+        """Draw standard normal means, and covariances of samples of 2 d."""
+        rng = np.random.default_rng(seed)
+        samples = rng.standard_normal((count, 2 * d, d))
+        return cls.of(rng.standard_normal((count, d)), np.swapaxes(samples, 1, 2) @ samples / (2 * d))
+
+
+def eigvalsh_tile(models: Gaussians, rows: slice, cols: slice) -> Array:
+    """W2 squared of each of ``rows`` from each of ``cols``, by NumPy's batched eigenvalues of R_i Sigma_j R_i."""
+    roots = models.roots[rows, None]
+    values = np.linalg.eigvalsh(roots @ models.covs[None, cols] @ roots)
+    shift = models.means[rows, None] - models.means[None, cols]
+    traces = models.traces[rows, None] + models.traces[None, cols]
+    return (shift**2).sum(-1) + traces - 2 * np.sqrt(np.maximum(values, 0.0)).sum(-1)
+
+
+def sqrtm_pairs(models: Gaussians, i: Index, j: Index) -> Array:
+    """W2 squared of the pairs (i[k], j[k]), by a SciPy matrix root of R_i Sigma_j R_i for each."""
+    out = np.empty(i.size)
+    for k, (a, b) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
+        root = scipy.linalg.sqrtm(models.roots[a] @ models.covs[b] @ models.roots[a])
+        shift = models.means[a] - models.means[b]
+        out[k] = shift @ shift + models.traces[a] + models.traces[b] - 2 * np.trace(root).real
+    return out
+
+
+def pot_pairs(ot: Any, models: Gaussians, i: Index, j: Index) -> Array:
+    """W2 squared of the pairs (i[k], j[k]), by a call of POT for each."""
+    distance = ot.gaussian.bures_wasserstein_distance
+    out = np.empty(i.size)
+    for k, (a, b) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
+        out[k] = distance(models.means[a], models.means[b], models.covs[a], models.covs[b])
+    return out**2
+
+
+def pot_tile(ot: Any, models: Gaussians, rows: slice, cols: slice) -> Array:
+    """W2 squared of each of ``rows`` from each of ``cols``, by one call of POT."""
+    means, covs = models.means, models.covs
+    return np.asarray(ot.gaussian.bures_wasserstein_distance(means[rows], means[cols], covs[rows], covs[cols])) ** 2
+
+
+def dbscan(matrix: Array, eps: float, min_samples: int) -> None:
+    """Cluster by scikit-learn on the table of all pairs."""
+    DBSCAN(eps=eps, min_samples=min_samples, metric="precomputed", n_jobs=1).fit(matrix)

@@ -1,0 +1,133 @@
+"""Sphinx extension: the results that a benchmark wrote as JSON, as tables for the page that includes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+_NOTHING = "No results here yet: `make bench-kernels` writes them.\n"
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Have the tables written before the pages are read."""
+    app.connect("builder-inited", write_tables)
+    return {"parallel_read_safe": True}
+
+
+def write_tables(app: Any) -> None:
+    """Write ``_generated/kernels.md`` from ``benchmarks/kernels.json``."""
+    source = Path(app.srcdir)
+    results = source / "benchmarks" / "kernels.json"
+    text = render(json.loads(results.read_text(encoding="utf-8"))) if results.exists() else _NOTHING
+    page = source / "_generated" / "kernels.md"
+    if not page.exists() or page.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+
+
+def render(results: dict[str, Any]) -> str:
+    """Return the results as Markdown, ratios first."""
+    parts = [_ratios(results["ratios"])]
+    if "arithmetic" in results:
+        parts += ["## Operations a second", _arithmetic(results["arithmetic"])]
+    if "semivariogram" in results:
+        parts += ["## Accuracy of the sampled semivariogram", *map(_accuracy, results["semivariogram"])]
+    if "startup" in results:
+        parts += ["## Start-up", _startup(results["startup"])]
+    parts += ["## Times behind the ratios", _times(results["ratios"])]
+    parts += ["## Measured with", _environment(results["environment"])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(head), *map(list, rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return ""
+    unit, size = next(((u, s) for u, s in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)) if value >= s), ("ns", 1e-9))
+    return f"{_number(value / size)} {unit}"
+
+
+def _ratios(rows: list[dict[str, Any]]) -> str:
+    return _table(
+        ("times faster", "than", "ratio", "quartiles", "must", "aim", "reached"),
+        (
+            (
+                row["case"],
+                row["rival"],
+                f"**{_number(row['ratio'])}**" if row["ratio"] else "",
+                f"{_number(row['low'])} to {_number(row['high'])}" if row["ratio"] else "",
+                _number(row["must"]),
+                _number(row["aim"]),
+                row["reached"],
+            )
+            for row in rows
+        ),
+    )
+
+
+def _times(rows: list[dict[str, Any]]) -> str:
+    return _table(
+        ("", "than", "ours", "theirs", "a", "note"),
+        (
+            (row["case"], row["rival"], _seconds(row["ours"]), _seconds(row["theirs"]), row["unit"], row["note"])
+            for row in rows
+        ),
+    )
+
+
+def _arithmetic(rows: list[dict[str, Any]]) -> str:
+    return _table(
+        ("d", "share of dgemm", "GFLOP/s", "dgemm", "operations a pair", "time a pair"),
+        (
+            (
+                str(row["d"]),
+                f"{row['share']:.0%}",
+                f"{row['gflops']:.1f}",
+                f"{row['dgemm']:.1f}",
+                f"{row['operations']:,}",
+                _seconds(row["seconds"]),
+            )
+            for row in rows
+        ),
+    )
+
+
+def _accuracy(row: dict[str, Any]) -> str:
+    rows = [
+        ("relative error, median over bins", f"{row['median_error']:.1e}"),
+        ("relative error, largest", f"{row['largest_error']:.1e}"),
+        ("standard error stated, relative, median", f"{row['median_stated']:.1e}"),
+    ]
+    if row["error_over_stated"] is not None:
+        rows += [
+            ("error over the standard error stated, root mean square", f"{row['error_over_stated']:.2f}"),
+            ("bins within two standard errors", f"{row['within_two']:.0%}"),
+        ]
+    return _table((f"Vehicle, {row['bins']} bins", ""), rows)
+
+
+def _startup(rows: list[dict[str, Any]]) -> str:
+    return _table(
+        ("", "seconds", "at most"), ((row["what"], f"{row['seconds']:.2f}", _number(row["limit"])) for row in rows)
+    )
+
+
+def _environment(about: dict[str, Any]) -> str:
+    rows = [*about["versions"].items(), ("BLAS", about["blas"]), ("processor", about["processor"])]
+    rows += [
+        ("cores", str(about["cores"])),
+        ("load average at the start", str(about["load"])),
+        ("system", about["system"]),
+    ]
+    return _table(("", ""), rows)
