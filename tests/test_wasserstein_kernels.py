@@ -245,6 +245,16 @@ def test_models_of_very_different_size_are_compared_to_the_size_of_the_larger(d,
     agree(np.zeros((4, d)), covs, precise(np.zeros((4, d)), covs), 1e-13)
 
 
+@pytest.mark.parametrize("d", range(2, 10))
+def test_features_in_units_that_differ_by_powers_of_ten_cost_no_digits(d):
+    rng = np.random.default_rng(d)
+    roots = (np.tril(rng.normal(size=(60, d, d)), -1) + 2 * np.eye(d)) * 10.0 ** -rng.integers(0, 9, (60, d, 1))
+    packed = pack(np.zeros((60, d)), roots @ np.swapaxes(roots, 1, 2))
+    cross = np.linalg.svd(np.einsum("iab,jac->ijbc", roots, roots), compute_uv=False).sum(axis=2)
+    for found in tables(packed):
+        assert (np.abs(found - (traces(packed) - 2 * cross)) <= 1e-14 * traces(packed)).all()
+
+
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 def test_an_offset_of_all_means_costs_no_digits_of_the_covariances(d):
     means, covs = random_models(np.random.default_rng(d), 4, d)

@@ -131,9 +131,12 @@ class Positions(Archived):
             table = self.matrix[rows][:, cols].copy()
         else:
             points = self._points_required()
-            table = self._measure(points[rows][:, None, :], points[cols][None, :, :])
-        apart = self.groups[rows][:, None] != self.groups[cols][None, :]
-        table[apart] = np.inf
+            if self._flat:
+                table = metrics.euclidean_table(points[rows], points[cols])
+            else:
+                table = self._measure(points[rows][:, None, :], points[cols][None, :, :])
+        if self.group_names.size > 1:
+            table[self.groups[rows][:, None] != self.groups[cols][None, :]] = np.inf
         return table
 
     def of_pairs(self, i: Index, j: Index) -> Array:
@@ -150,6 +153,11 @@ class Positions(Archived):
         if points is None:  # pragma: no cover - __post_init__ rules it out
             raise ValueError("these positions have neither coordinates nor a matrix")
         return points
+
+    @property
+    def _flat(self) -> bool:
+        """Whether distances are those of the points."""
+        return self.metric != "haversine" and (self.metric != "spacetime" or self.space != "haversine")
 
     def _measure(self, a: Array, b: Array) -> Array:
         if self.metric == "haversine":

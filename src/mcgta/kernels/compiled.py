@@ -62,12 +62,15 @@ def native(array: Any, dtype: type = np.float64) -> NDArray[Any]:
     return np.require(array, dtype, ("C", "W"))
 
 
-def kernel(signature: str, *, reorder: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
+def kernel(signature: str, *, reorder: bool = False, literal: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
     """Decorate a function of arrays with the one signature that it is called with.
 
-    ``reorder`` lets the compiler change the order of sums, once and for all, to add several terms at a time.
+    ``reorder`` lets the compiler change the order of sums, once and for all, to add several terms at a time. ``literal`` keeps
+    it from fusing products and sums, so that results are NumPy's to the last bit.
     """
-    options = {**_OPTIONS, "fastmath": {"contract", "reassoc"}} if reorder else _OPTIONS
+    options = _OPTIONS
+    if reorder or literal:
+        options = {**_OPTIONS, "fastmath": {"contract", "reassoc"} if reorder else False}
     return lambda function: Kernel(function, signature, options)
 
 

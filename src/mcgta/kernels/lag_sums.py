@@ -91,9 +91,9 @@ def bin_sums(distance: Array, value: Array, edges: Array, rounding: float, *, ab
 
     Infinite distances belong to no bin. With ``above``, only entries above the diagonal count.
     """
-    out = np.zeros((3, edges.shape[0] - 1))
-    _bin_sums(native(distance), native(value), native(edges), _guide(edges), float(rounding), above, out)
-    return out
+    out = np.zeros((3, edges.shape[0] + 1))
+    _bin_sums(native(distance), native(value), native(edges), *_guide(edges, rounding), float(rounding), above, out)
+    return out[:, 1:-1]
 
 
 def pairs_of_rank(
@@ -104,72 +104,90 @@ def pairs_of_rank(
     ``ranks`` holds ascending ranks, bin after bin; those of bin k are ranks[begins[k] : begins[k + 1]].
     """
     rows, cols = np.empty(ranks.shape[0], dtype=np.int64), np.empty(ranks.shape[0], dtype=np.int64)
-    seen, place = np.zeros(edges.shape[0] - 1, dtype=np.int64), begins[:-1].copy()
+    state = np.zeros((3, edges.shape[0] + 1), dtype=np.int64)  # seen so far, next wanted, and where in the list
+    state[1] = -1
+    state[2, 1:-1] = begins[:-1]
+    wanted = np.flatnonzero(np.diff(begins))
+    state[1, 1 + wanted] = ranks[begins[wanted]]
+    guide = _guide(edges, rounding)
     _find(
         native(distance),
         native(edges),
-        _guide(edges),
+        *guide,
         float(rounding),
         above,
         native(ranks, np.int64),
         begins,
-        seen,
-        place,
+        state,
         rows,
         cols,
     )
     return rows, cols
 
 
-def _guide(edges: Array) -> Index:
-    """For each of many equal cells of distance, a bin at or before that of every distance in it."""
-    cells = np.linspace(0.0, edges[-1], _CELLS + 1)[:-1]
-    return np.maximum(np.searchsorted(edges, cells, side="right") - 2, 0).astype(np.int64)
+def _guide(edges: Array, rounding: float) -> tuple[Index, int]:
+    """For each of many equal cells of distance, the number of edges surely at or before what is in it.
+
+    Also the most edges that may have to be looked at beyond those; one, as a rule. The last cell is for all that is farther.
+    """
+    cells = np.linspace(0.0, edges[-1], _CELLS + 1)
+    slack = 2 * TIE * edges[-1] + 2 * rounding
+    lower = edges[:-1]
+    sure = np.searchsorted(lower, cells - slack, side="right")
+    beyond = np.searchsorted(lower, np.append(cells[1:], edges[-1]) + slack, side="right")
+    return sure.astype(np.int64), int((beyond - sure).max())
 
 
 @snippet
-def _bin(distance: float, edges: Any, guide: Any, rounding: float) -> int:
-    """Return the bin of a distance, -1 outside."""
+def _place(distance: float, edges: Any, guide: Any, scale: float, hops: int, rounding: float) -> int:
+    """Return one plus the bin of a distance; 0 before the first, one plus the number of bins beyond the last.
+
+    There is no branch that depends on the distance: it would be guessed wrong every other time.
+    """
     last = edges.shape[0] - 1
     slack = TIE * distance + rounding
-    found = -1
-    if distance < np.inf and distance <= edges[last] + slack and distance + slack >= edges[0]:
-        cell = int(distance / edges[last] * _CELLS)
-        found = guide[cell if cell < _CELLS else _CELLS - 1]
-        while found < last - 1 and distance + slack >= edges[found + 1]:
-            found += 1
-    return found
+    reach = distance + slack
+    cell = int(min(distance * scale, _CELLS))
+    found = guide[cell]
+    for _ in range(hops):
+        found += (reach >= edges[found]) & (found < last)
+    far = (distance > edges[last] + slack) | (distance > 1e300)
+    return last + 1 if far else found
 
 
-@kernel("void(float64[:, ::1], float64[:, ::1], float64[::1], int64[::1], float64, boolean, float64[:, ::1])")
-def _bin_sums(distance: Any, value: Any, edges: Any, guide: Any, rounding: float, above: bool, out: Any) -> None:
+@kernel("void(float64[:, ::1], float64[:, ::1], float64[::1], int64[::1], int64, float64, boolean, float64[:, ::1])")
+def _bin_sums(
+    distance: Any, value: Any, edges: Any, guide: Any, hops: int, rounding: float, above: bool, out: Any
+) -> None:
     """Go through the table."""
     lean()
+    scale = _CELLS / edges[-1]
     for i in range(distance.shape[0]):
         for j in range(i + 1 if above else 0, distance.shape[1]):
-            k = _bin(distance[i, j], edges, guide, rounding)
-            if k >= 0:
-                out[0, k] += 1.0
-                out[1, k] += distance[i, j]
-                out[2, k] += value[i, j]
+            k = _place(distance[i, j], edges, guide, scale, hops, rounding)
+            out[0, k] += 1.0
+            out[1, k] += distance[i, j]
+            out[2, k] += value[i, j]
 
 
 @kernel(
-    "void(float64[:, ::1], float64[::1], int64[::1], float64, boolean, int64[::1], int64[::1], int64[::1], int64[::1], "
+    "void(float64[:, ::1], float64[::1], int64[::1], int64, float64, boolean, int64[::1], int64[::1], int64[:, ::1], "
     "int64[::1], int64[::1])"
 )
 def _find(
-    distance: Any, edges: Any, guide: Any, rounding: float, above: bool,
-    ranks: Any, begins: Any, seen: Any, place: Any, rows: Any, cols: Any,
+    distance: Any, edges: Any, guide: Any, hops: int, rounding: float, above: bool,
+    ranks: Any, begins: Any, state: Any, rows: Any, cols: Any,
 ) -> None:  # fmt: skip
     """Go through the table, counting each bin's pairs, and note those whose turn it is (more than once, where asked)."""
     lean()
+    scale = _CELLS / edges[-1]
     for i in range(distance.shape[0]):
         for j in range(i + 1 if above else 0, distance.shape[1]):
-            k = _bin(distance[i, j], edges, guide, rounding)
-            if k >= 0:
-                while place[k] < begins[k + 1] and ranks[place[k]] == seen[k]:
-                    rows[place[k]] = i
-                    cols[place[k]] = j
-                    place[k] += 1
-                seen[k] += 1
+            k = _place(distance[i, j], edges, guide, scale, hops, rounding)
+            while state[0, k] == state[1, k]:
+                at = state[2, k]
+                rows[at] = i
+                cols[at] = j
+                state[2, k] = at + 1
+                state[1, k] = ranks[at + 1] if at + 1 < begins[k] else -1
+            state[0, k] += 1

@@ -7,8 +7,11 @@ positions are at distance zero to the last bit.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from mcgta.kernels.compiled import kernel, native
 from mcgta.types import Array
 
 TIE = 1e-9
@@ -26,6 +29,29 @@ def euclidean(a: Array, b: Array) -> Array:
     for k in range(1, a.shape[-1]):
         square += (a[..., k] - b[..., k]) ** 2
     return np.sqrt(square)
+
+
+def euclidean_table(a: Array, b: Array) -> Array:
+    """|a_i - b_j| for points (R, p) and (C, p), as (R, C), with the bits that :func:`euclidean` gives."""
+    out = np.empty((a.shape[0], b.shape[0]))
+    _euclidean_table(native(a), native(b), out)
+    return out
+
+
+@kernel("void(float64[:, ::1], float64[:, ::1], float64[:, ::1])", literal=True)
+def _euclidean_table(a: Any, b: Any, out: Any) -> None:
+    """One pass over the table."""
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            shift = a[i, 0] - b[j, 0]
+            if a.shape[1] == 1:
+                out[i, j] = abs(shift)
+                continue
+            square = shift * shift
+            for k in range(1, a.shape[1]):
+                shift = a[i, k] - b[j, k]
+                square += shift * shift
+            out[i, j] = np.sqrt(square)
 
 
 def unit_vectors(degrees: Array) -> Array:
