@@ -20,7 +20,7 @@ _ROUNDING = 1e-13  # the change of a correlation below which another step is of 
 _MAX_STEPS = 200
 _MAX_HALVINGS = 50
 _DIRECT = 12  # features up to which the Newton system is solved by elimination
-_CG_STEPS, _CG_TOLERANCE = 200, 1e-12
+_CG_STEPS, _CG_TOLERANCE = 200, 1e-20
 _BATCH_BYTES = 64 * 2**20
 
 
@@ -67,16 +67,12 @@ def _solve(covs: Array, alpha: float) -> tuple[Array, Array]:
     bound = alpha / outer[:, row, col]
 
     values = _feasible(target, bound, d)
-    gaps = np.full(count, np.nan)
     active = np.arange(count)
     for _ in range(_MAX_STEPS):
         precision = _invert(_fill(values[active], d))
         theta = precision[:, row, col]
-        trace = np.trace(precision, axis1=1, axis2=2) + 2 * (target[active] * theta).sum(axis=1)
-        gap = np.abs(trace - d + 2 * (bound[active] * np.abs(theta)).sum(axis=1))
-        # What rounding of the inverse leaves of a zero gap, tr(T) being about the condition number, does not count.
-        gaps[active] = np.maximum(gap - 4 * np.finfo(float).eps * d * np.trace(precision, axis1=1, axis2=2), 0.0)
-        going = ~(gaps[active] <= GAP) & np.isfinite(gaps[active])
+        gap = _gaps(precision, theta, target[active], bound[active])
+        going = ~(gap <= GAP) & np.isfinite(gap)
         active, precision, theta = active[going], precision[going], theta[going]
         if active.size == 0:
             break
@@ -88,10 +84,20 @@ def _solve(covs: Array, alpha: float) -> tuple[Array, Array]:
             break
 
     matrices = _fill(values, d)
+    precision = _invert(matrices)
+    gaps = _gaps(precision, precision[:, row, col], target, bound)
     gaps[np.linalg.eigvalsh(matrices)[:, 0] <= d * np.finfo(float).eps] = np.nan
     fitted = matrices * outer
     fitted[:, index, index] = variance
     return fitted, gaps
+
+
+def _gaps(precision: Array, theta: Array, target: Array, bound: Array) -> Array:
+    """Duality gaps beyond what rounding of the inverse makes of zero, its trace being about the condition number."""
+    d = precision.shape[1]
+    trace = np.trace(precision, axis1=1, axis2=2)
+    gap = np.abs(trace + 2 * (target * theta).sum(axis=1) - d + 2 * (bound * np.abs(theta)).sum(axis=1))
+    return np.maximum(gap - 4 * np.finfo(float).eps * d * trace, 0.0)
 
 
 def _feasible(target: Array, bound: Array, d: int) -> Array:

@@ -1,7 +1,7 @@
 """Square roots of positive semi-definite matrices: triangular factors and symmetric roots.
 
 A triangular factor L has L L^T = Sigma, zeros above the diagonal and a diagonal >= 0; singular matrices have one too. The
-symmetric root R = R^T has R R = Sigma and no negative eigenvalue.
+symmetric root R = R^T has R R = Sigma and no negative eigenvalue. Variances may be anything from 1e-150 to 1e150.
 """
 
 from __future__ import annotations

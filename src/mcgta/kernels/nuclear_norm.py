@@ -218,7 +218,7 @@ def root_sum(e1: Any, e2: Any, root: Any) -> Any:
         scale = 1.0 / (slope + _TINY)
         better = where_less(zero, going, (first * s2 + second) * scale, s1)
         s2 = where_less(zero, going, (s1 * second + root * first) * scale, s2)
-        going = where_less(better * 1e-8, fabs(better - s1), going, zero)
+        going = where_less(better * 1e-11, fabs(better - s1), going, zero)
         s1 = better
         if not any_less(zero, going):
             break

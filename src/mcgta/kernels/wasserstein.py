@@ -17,7 +17,7 @@ Contract
 --------
 A *packed* model is a row of d + 1 + d^2 numbers: mean, trace of the covariance, factor by rows with zeros above the diagonal.
 Results are non-negative, with an error of about 1e-15 of the two traces' sum. Sixteen pairs go in step, but each is computed as
-if it were alone: its bits depend neither on its company nor on tiles or threads.
+if it were alone: its bits depend neither on its company nor on tiles or threads. Variances may be anything from 1e-60 to 1e60.
 """
 
 from __future__ import annotations
