@@ -17,9 +17,8 @@ An eigenvalue is deflated when the last pivot is negligible (the coupling e abov
 remains) or the coupling itself is, which changes the sum of the two singular values s, t next to it by e / (2 (s + t)) only.
 The last three are added up in closed form (:func:`root_sum`).
 
-Lanes: reflections are done for 8 matrices at a time, sweeps for 16, in one flat workspace. A lane that has settled its
-eigenvalue stands still until all have, so no result depends on its company. The diagonals are vectors of 16 lanes, all else
-of 8. Matrices are stored by columns: entry (r, c) is ``get2(B, base, c, d, r)``.
+Eight matrices go in step, one in each lane. A lane that has settled its eigenvalue stands still until all have, so no result
+depends on its company. Matrices are stored by columns: entry (r, c) is ``get2(B, base, c, d, r)``.
 """
 
 from __future__ import annotations
@@ -34,12 +33,10 @@ from mcgta.kernels.lanes import (
     fabs,
     get,
     get2,
-    get16,
     lean,
     put,
     put2,
     splat,
-    splat16,
     sqrt,
     where_less,
 )
@@ -96,7 +93,7 @@ def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int, squares: An
         for r in range(k + 1, d):
             entry = get(B, v, r)
             norm2 = norm2 + entry * entry
-        put(B, q, 2 * k, norm2)
+        put(B, q, k, norm2)
         norm = sqrt(norm2)
         reach = fabs(corner) + norm
         scale = where_less(limit, norm2, 1.0 / (norm * reach + _TINY), splat(0.0))
@@ -141,10 +138,10 @@ def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int, squares: An
             norm2 = norm2 + p1 * p1 + p2 * p2
             inner = inner + z1 * p1 + z2 * p2
             c += 2
-        put(B, e, 2 * k, norm2)
+        put(B, e, k, norm2)
         if k == d - 2:
             last = get(B, a, d * d - 1) - get(B, z, d - 1) * get(B, v, d - 1)
-            put(B, q, 2 * (d - 1), last * last)
+            put(B, q, d - 1, last * last)
             return
 
         norm = sqrt(norm2)
@@ -227,34 +224,34 @@ def root_sum(e1: Any, e2: Any, root: Any) -> Any:
 
 @helper
 def singular_sum(B: Any, q: int, e: int, d: int) -> Any:
-    """Sum of the singular values of 16 bidiagonal matrices of order d >= 4, from the squares of their diagonals.
+    """Sum of the singular values of 8 bidiagonal matrices of order d >= 4, from the squares of their diagonals.
 
-    Returns wide lanes. The diagonals are destroyed.
+    The diagonals are destroyed.
     """
     lean()
-    zero = splat16(0.0)
-    total = get16(B, q, 0)
+    zero = splat(0.0)
+    total = get(B, q, 0)
     for k in range(1, d):
-        total = total + get16(B, q, k) + get16(B, e, k - 1)
+        total = total + get(B, q, k) + get(B, e, k - 1)
     scale = 1.0 / (total + _TINY)
     for k in range(d):
-        put(B, q, k, get16(B, q, k) * scale + _FLOOR)
+        put(B, q, k, get(B, q, k) * scale + _FLOOR)
         if k < d - 1:
-            put(B, e, k, get16(B, e, k) * scale)
+            put(B, e, k, get(B, e, k) * scale)
 
     found = shifted = shift = joined = zero
     before1 = before2 = zero  # the traces of what remains when the last eigenvalue is deflated
-    going = splat16(1.0)
+    going = splat(1.0)
     n = d
     for _ in range(_SWEEPS * d):
         push = _BOTTOM - shift
-        here = get16(B, q, 0)
+        here = get(B, q, 0)
         pivot = here + push
-        slope = splat16(1.0)
+        slope = splat(1.0)
         bend = s1 = s2 = coupling = zero
         for k in range(n - 1):
-            above = get16(B, e, k)
-            below = get16(B, q, k + 1)
+            above = get(B, e, k)
+            below = get(B, q, k + 1)
             moved = pivot + above
             inverse = 1.0 / moved
             ratio = below * inverse
@@ -284,11 +281,11 @@ def singular_sum(B: Any, q: int, e: int, d: int) -> Any:
             spread = where_less(spread, zero, zero, spread) * (n - 1.0)
             shift = where_less(zero, going, pivot * (n * _BELOW) / (s1 + sqrt(spread)), zero)
         else:
-            pivot = get16(B, q, n - 1)
-            coupling = get16(B, e, n - 2)
+            pivot = get(B, q, n - 1)
+            coupling = get(B, e, n - 2)
             found = found + sqrt(pivot + shifted)
             joined = where_less(pivot, coupling, coupling, zero)
-            going = splat16(1.0)
+            going = splat(1.0)
             n -= 1
             if n == 3:
                 break
@@ -297,14 +294,14 @@ def singular_sum(B: Any, q: int, e: int, d: int) -> Any:
             shift = (n * _BELOW) / (before1 + sqrt(spread))
 
     for k in range(3, n):  # not reached but for NaN
-        found = found + sqrt(get16(B, q, k) + shifted)
+        found = found + sqrt(get(B, q, k) + shifted)
     # The symmetric functions of the last three are sums over sets of entries, no two of them adjacent, in the sequence
     # q0, e0, q1, e1, q2, joined; the shift moves all three.
-    q0 = get16(B, q, 0)
-    q1 = get16(B, q, 1)
-    e0 = get16(B, e, 0)
-    e1 = get16(B, e, 1)
-    tail = get16(B, q, 2) + joined
+    q0 = get(B, q, 0)
+    q1 = get(B, q, 1)
+    e0 = get(B, e, 0)
+    e1 = get(B, e, 1)
+    tail = get(B, q, 2) + joined
     first = q0 + e0 + q1 + e1 + tail
     second = q0 * (q1 + e1 + tail) + e0 * (e1 + tail) + q1 * tail + e1 * joined
     third = q0 * (q1 * tail + e1 * joined) + e0 * e1 * joined

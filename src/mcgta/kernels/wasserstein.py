@@ -16,8 +16,9 @@ Bounds that hold for every pair, with H^2 = |R_i - R_j|_F^2 of the symmetric roo
 Contract
 --------
 A *packed* model is a row of d + 1 + d^2 numbers: mean, trace of the covariance, factor by rows with zeros above the diagonal.
-Results are non-negative, with an error of about 1e-15 of the two traces' sum. Sixteen pairs go in step, but each is computed as
-if it were alone: its bits depend neither on its company nor on tiles or threads. Variances may be anything from 1e-60 to 1e60.
+Results are non-negative, with an error of about 1e-15 of the two traces' sum. Eight or sixteen pairs go in step, but each is
+computed as if it were alone: its bits depend neither on its company nor on tiles or threads. Variances may be anything from
+1e-60 to 1e60.
 """
 
 from __future__ import annotations
@@ -102,35 +103,7 @@ def _compare(left: Array, right: Array, d: int, i: Index, j: Index, out: Array) 
     if d <= 3:
         _compare_few(left, right, d, i, j, out, workspace(2 * (size + _BLOCKS * size + 1)))
     else:
-        _compare_many(left, right, d, i, j, out, workspace(4 * size + d * d + 7 * d + 2))
-
-
-@snippet
-def _repeat(rows: Any, row: int, B: Any, at: int, upto: int) -> None:
-    """Write the first ``upto`` numbers of one model to all 16 lanes."""
-    size = rows.shape[1]
-    for k in range(upto):
-        value = splat(rows[row, k])
-        put(B, at, k, value)
-        put(B, at, size + k, value)
-
-
-@snippet
-def _distance(B: Any, x: int, y: int, norm: Any, d: int) -> Any:
-    """W of 8 pairs, from their nuclear norms and the means and traces at ``x`` and ``y``."""
-    value = get(B, x, d) + get(B, y, d) - norm * 2.0
-    value = where_less(value, splat(0.0), splat(0.0), value)
-    for k in range(d):
-        shift = get(B, x, k) - get(B, y, k)
-        value = value + shift * shift
-    return value
-
-
-@snippet
-def _deliver(B: Any, at: int, out: Any, row: int, first: int) -> None:
-    """Copy the 16 results at ``at`` to a row of the table, as far as it goes."""
-    for lane in range(min(WIDE, out.shape[1] - first)):
-        out[row, first + lane] = B[at + lane]
+        _compare_many(left, right, d, i, j, out, workspace(2 * size + d * d + 5 * d + 1))
 
 
 @helper
@@ -189,37 +162,37 @@ def _compare_many(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: An
     """Compare by bidiagonalisation, d >= 4: all of left with all of right, or the pairs (i[k], j[k]) where i is not empty."""
     lean()
     size = left.shape[1]
-    half = size * WIDTH
-    x, y = 0, 2 * half
-    a = y + 2 * half
+    x, y = 0, size * WIDTH
+    a = 2 * y
     work = a + d * d * WIDTH
     q = work + 3 * d * WIDTH
-    e = q + d * WIDE
-    result = e + d * WIDE
+    e = q + d * WIDTH
+    result = e + d * WIDTH
     flat = left.reshape(-1)
     listed = i.shape[0] > 0
-    rows = 1 if listed else left.shape[0]
-    for first in range(0, out.shape[1], WIDE):
-        for h in range(2):
-            gather(right, first + h * WIDTH, j, WIDTH, B, y + h * half)
+    columns = out.shape[1]
+    for first in range(0, columns, WIDTH):
+        lanes = columns - first if columns - first < WIDTH else WIDTH
+        gather(right, first, j, WIDTH, B, y)
+        if listed:
+            gather(left, first, i, WIDTH, B, x)
+        for row in range(out.shape[0]):
             if listed:
-                gather(left, first + h * WIDTH, i, WIDTH, B, x + h * half)
-        for row in range(rows):
-            if not listed:
-                _repeat(left, row, B, x, d + 1)
-            for h in range(2):
-                factor = y + h * half + (d + 1) * WIDTH
-                if listed:
-                    _multiply_lanes(B, x + h * half + (d + 1) * WIDTH, factor, a, d)
-                else:
-                    _multiply(flat, row * size + d + 1, B, factor, a, d)
-                squares = mix(B, a, d)
-                bidiagonalise(B, a, work, q + h * WIDTH, e + h * WIDTH, d, squares)
-            put(B, result, 0, singular_sum(B, q, e, d))
-            for h in range(2):
-                at = result + h * WIDTH
-                put(B, at, 0, _distance(B, x + h * half, y + h * half, get(B, at, 0), d))
-            _deliver(B, result, out, row, first)
+                _multiply_lanes(B, x + (d + 1) * WIDTH, y + (d + 1) * WIDTH, a, d)
+            else:
+                for k in range(d + 1):
+                    put(B, x, k, splat(left[row, k]))
+                _multiply(flat, row * size + d + 1, B, y + (d + 1) * WIDTH, a, d)
+            squares = mix(B, a, d)
+            bidiagonalise(B, a, work, q, e, d, squares)
+            value = get(B, x, d) + get(B, y, d) - singular_sum(B, q, e, d) * 2.0
+            value = where_less(value, splat(0.0), splat(0.0), value)
+            for k in range(d):
+                shift = get(B, x, k) - get(B, y, k)
+                value = value + shift * shift
+            put(B, result, 0, value)
+            for lane in range(lanes):
+                out[row, first + lane] = B[result + lane]
 
 
 @snippet
