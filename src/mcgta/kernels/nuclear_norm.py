@@ -15,7 +15,7 @@ converges cubically. Both traces come from the sweep itself, by sums of positive
 
 An eigenvalue is deflated when the last pivot is negligible (the coupling e above it then joins the last pivot of what
 remains) or the coupling itself is, which changes the sum of the two singular values s, t next to it by e / (2 (s + t)) only.
-The last three are added up in closed form (:func:`root_sum`).
+The last four are added up by their symmetric functions (:func:`root_sum_of_four`).
 
 Eight matrices go in step, one in each lane. A lane that has settled its eigenvalue stands still until all have, so no result
 depends on its company. Matrices are stored by columns: entry (r, c) is ``get2(B, base, c, d, r)``.
@@ -223,6 +223,39 @@ def root_sum(e1: Any, e2: Any, root: Any) -> Any:
 
 
 @helper
+def root_sum_of_four(m1: Any, m2: Any, m3: Any, m4: Any) -> Any:
+    """Add up four numbers, given the symmetric functions m1 .. m4 > 0 of their squares.
+
+    With s1 .. s4 those of the numbers: s1^2 = m1 + 2 s2, s2^2 = m2 + 2 s1 s3 - 2 s4, s3^2 = m3 + 2 s2 s4, s4^2 = m4. Newton's
+    method on the first three, from the upper bounds s_k^2 <= binom(4, k) m_k, decreases from the first step on (Wilson 1969, of
+    whose spectral factorisation this is a small case). Solved by Cramer's rule, all terms but those of the determinant are
+    positive, so the least of the four costs no digits.
+    """
+    lean()
+    zero = m1 * 0.0
+    s1 = sqrt(m1) * 2.0
+    s2 = sqrt(m2 * 6.0)
+    s3 = sqrt(m3) * 2.0
+    s4 = sqrt(m4)
+    going = zero + 1.0
+    for _ in range(60):
+        height = (m2 + s2 * s2) * 0.5 - s4
+        mixed = s2 * s3 - s1 * s4
+        scale = 1.0 / (s1 * mixed - s3 * s3 + _TINY)  # the third Hurwitz determinant, positive
+        better = s1 * 0.5 + (s3 * height + (m1 * mixed + s1 * m3) * 0.5) * scale
+        second = (s1 * s3 * height + (m1 * s3 * s3 + s1 * s1 * m3) * 0.5) * scale
+        third = s3 * 0.5 + (s1 * s4 * height + ((s1 * s2 - s3) * m3 + m1 * s3 * s4) * 0.5) * scale
+        better = where_less(zero, going, better, s1)
+        s2 = where_less(zero, going, second, s2)
+        s3 = where_less(zero, going, third, s3)
+        going = where_less(better * 1e-11, fabs(better - s1), going, zero)
+        s1 = better
+        if not any_less(zero, going):
+            break
+    return s1
+
+
+@helper
 def singular_sum(B: Any, q: int, e: int, d: int) -> Any:
     """Sum of the singular values of 8 bidiagonal matrices of order d >= 4, from the squares of their diagonals.
 
@@ -243,7 +276,7 @@ def singular_sum(B: Any, q: int, e: int, d: int) -> Any:
     before1 = before2 = zero  # the traces of what remains when the last eigenvalue is deflated
     going = splat(1.0)
     n = d
-    for _ in range(_SWEEPS * d):
+    for _ in range(_SWEEPS * d if d > 4 else 0):
         push = _BOTTOM - shift
         here = get(B, q, 0)
         pivot = here + push
@@ -287,25 +320,46 @@ def singular_sum(B: Any, q: int, e: int, d: int) -> Any:
             joined = where_less(pivot, coupling, coupling, zero)
             going = splat(1.0)
             n -= 1
-            if n == 3:
+            if n == 4:
                 break
             spread = before2 * n - before1 * before1 * _ALIKE
             spread = where_less(spread, zero, zero, spread) * (n - 1.0)
             shift = (n * _BELOW) / (before1 + sqrt(spread))
 
-    for k in range(3, n):  # not reached but for NaN
+    for k in range(4, n):  # not reached but for NaN
         found = found + sqrt(get(B, q, k) + shifted)
-    # The symmetric functions of the last three are sums over sets of entries, no two of them adjacent, in the sequence
-    # q0, e0, q1, e1, q2, joined; the shift moves all three.
-    q0 = get(B, q, 0)
-    q1 = get(B, q, 1)
-    e0 = get(B, e, 0)
-    e1 = get(B, e, 1)
-    tail = get(B, q, 2) + joined
-    first = q0 + e0 + q1 + e1 + tail
-    second = q0 * (q1 + e1 + tail) + e0 * (e1 + tail) + q1 * tail + e1 * joined
-    third = q0 * (q1 * tail + e1 * joined) + e0 * e1 * joined
-    third = third + shifted * (second + shifted * (first + shifted))
-    second = second + shifted * (first * 2.0 + shifted * 3.0)
-    first = first + shifted * 3.0
-    return (found + root_sum(first, second, sqrt(third))) * sqrt(total)
+    # The symmetric functions of the last four are sums over sets of entries, no two of them adjacent, in the sequence
+    # q0, e0, q1, e1, q2, e2, q3, joined: those of all entries up to one follow from those up to the two before it.
+    entry = get(B, q, 0)
+    a1 = entry
+    entry = get(B, e, 0)
+    b1 = a1 + entry
+    entry = get(B, q, 1)
+    b2 = entry * a1
+    a1, b1 = b1, b1 + entry
+    entry = get(B, e, 1)
+    a2, b2 = b2, b2 + entry * a1
+    a1, b1 = b1, b1 + entry
+    entry = get(B, q, 2)
+    b3 = entry * a2
+    a2, b2 = b2, b2 + entry * a1
+    a1, b1 = b1, b1 + entry
+    entry = get(B, e, 2)
+    a3, b3 = b3, b3 + entry * a2
+    a2, b2 = b2, b2 + entry * a1
+    a1, b1 = b1, b1 + entry
+    entry = get(B, q, 3)
+    b4 = entry * a3
+    a3, b3 = b3, b3 + entry * a2
+    a2, b2 = b2, b2 + entry * a1
+    a1, b1 = b1, b1 + entry
+    m4 = b4 + joined * a3
+    m3 = b3 + joined * a2
+    m2 = b2 + joined * a1
+    m1 = b1 + joined
+    # The shift moves all four.
+    m4 = m4 + shifted * (m3 + shifted * (m2 + shifted * (m1 + shifted)))
+    m3 = m3 + shifted * (m2 * 2.0 + shifted * (m1 * 3.0 + shifted * 4.0))
+    m2 = m2 + shifted * (m1 * 3.0 + shifted * 6.0)
+    m1 = m1 + shifted * 4.0
+    return (found + root_sum_of_four(m1, m2, m3, m4)) * sqrt(total)
