@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DATA ?= ../shared/data
 
-.PHONY: help demo test unit lint types bench bench-kernels docs constraints clean clean-cache
+.PHONY: help demo test unit lint types bench bench-kernels docs constraints clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -39,10 +39,8 @@ docs: $(VENV)/.docs  ## HTML documentation in docs/_build/html
 constraints: $(VENV)/.develop $(VENV)/.docs $(VENV)/.bench  ## write constraints.txt anew from the versions in the environment
 	$(BIN)/python -m pip freeze --exclude-editable --exclude mcgta --exclude pip --exclude setuptools > constraints.txt
 
-clean-cache:  ## forget compiled kernels, after an edit of what several of them share
+clean:  ## remove the environment and everything made
 	find src -name '*.nb[ci]' -delete
-
-clean: clean-cache  ## remove the environment and everything made
 	rm -rf $(VENV) demo docs/_build docs/_generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:

@@ -170,3 +170,30 @@ def test_the_largest_distance_is_found_without_measuring_all(kind, count):
     least, largest = extent(positions)
     assert largest == finite.max()
     assert max(largest / 2, least) == max(finite.max() / 2, finite.min())
+
+
+@pytest.mark.parametrize("kind", ["wasserstein2", "euclidean"])
+def test_series_on_different_levels_cost_no_digits(sampling, kind):
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1, 2], 200)
+    positions = read_positions(np.tile(np.arange(200.0), 3), 600, groups=groups)
+    level = 1e6 * groups[:, None]
+    few = models(600, 3)
+    if kind == "euclidean":
+        compared = compare_features(0.01 * rng.normal(size=(600, 3)) + level)
+    else:
+        compared = compare_models(LocalModels(0.01 * few.means + level, 1e-4 * few.covariances))
+    found, exact = (empirical_semivariogram(compared, positions, bins=8, error=error) for error in (1e-3, 0.0))
+    assert (np.abs(found.values / exact.values - 1) <= 5 * found.errors / found.values + 1e-6).all()
+
+
+def test_a_long_trend_with_tiny_differences_is_sampled_without_the_census(sampling):
+    X = np.random.default_rng(0).normal(size=(900, 2)) * 1e-7 + np.arange(900.0)[:, None] ** 2
+    compared, positions = compare_features(X), places("time", 900)
+    found, exact = (empirical_semivariogram(compared, positions, bins=[0, 1.5, 3, 400], error=e) for e in (1e-9, 0.0))
+    np.testing.assert_allclose(found.values, exact.values, rtol=1e-6, atol=5 * np.nanmax(found.errors))
+
+
+def test_no_pair_within_reach_is_said_plainly(sampling):
+    with pytest.raises(ValueError, match=r"no pair of observations lies within max_lag=0\.001"):
+        empirical_semivariogram(compare_models(models(300, 2)), places("time", 300), max_lag=1e-3)

@@ -15,7 +15,8 @@ from mcgta.stages.lags import stack_lags
 from mcgta.types import Array, Index
 
 DEFAULT_NEIGHBORS = 30
-_LARGEST = 1e100
+_LARGEST = 1e30
+_SMALLEST = 1e-30
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "bytes", "M": "dates"}
 
 
@@ -77,7 +78,14 @@ def check_columns(X: Array, names: Any, dissimilarity: str) -> None:
         raise ValueError(
             f"X holds {largest:g}, which is too large to square; rescale the features to at most {_LARGEST:g}"
         )
-    constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
+    spread = np.ptp(X, axis=0)
+    tiny = np.flatnonzero((spread > 0) & (spread < _SMALLEST))
+    if tiny.size:
+        raise ValueError(
+            f"X varies by only {spread[tiny[0]]:g} in column {tiny[0]}, too little to square; rescale the features to vary by "
+            f"at least {_SMALLEST:g}"
+        )
+    constant = np.flatnonzero(spread == 0)
     if constant.size == 0:
         return
     said = ", ".join(str(k) if names is None else repr(names[k]) for k in constant[:5])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,10 +19,33 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    """The libraries with threads of their own; looking for them takes milliseconds, so it is done once."""
-    return ThreadpoolController()
+class _Blas:
+    """Keeps BLAS to one thread for as long as anybody here is at work, in whatever thread, and then gives it back."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._controller: ThreadpoolController | None = None
+        self._limit: Any = None
+
+    @contextmanager
+    def one_thread(self) -> Iterator[None]:
+        with self._lock:
+            if self._users == 0:
+                # Looking for the libraries takes milliseconds, so it is done once.
+                self._controller = self._controller or ThreadpoolController()
+                self._limit = self._controller.limit(limits=1)
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    self._limit.restore_original_limits()
+
+
+_blas = _Blas()
 
 
 def run(
@@ -33,11 +57,11 @@ def run(
     """
     workers = min(effective_n_jobs(n_jobs), max(len(tasks), 1))
     if workers == 1:
-        with _blas().limit(limits=1):
+        with _blas.one_thread():
             results: Iterable[Any] = map(function, tasks)
             yield from results
         return
-    with _blas().limit(limits=1):
+    with _blas.one_thread():
         if processes:
             yield from Parallel(n_jobs=workers, return_as="generator")(delayed(function)(task) for task in tasks)
             return

@@ -1,8 +1,8 @@
 """Graphical lasso for the hard cases of :mod:`mcgta.kernels.graphical_lasso`: the same method with NumPy, and more patience.
 
 Solves many problems by array operations, each at its own pace, with eigenvalues instead of pivots to tell what is positive
-definite, a ridge at rounding level in the Newton system, and conjugate gradients where there are many features. It takes some
-20 times as long as the compiled form, and gets through where that stops. The mathematics is stated there.
+definite, a ridge at rounding level in the Newton system, and conjugate gradients where there are many features. It takes
+much longer than the compiled form, and gets through where that stops. The mathematics is stated there.
 """
 
 from __future__ import annotations

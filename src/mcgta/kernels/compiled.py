@@ -3,20 +3,24 @@
 ``kernel`` is for the entries that Python calls, ``helper`` and ``snippet`` for what they are made of. An entry names its
 signature, so there is one compiled form of it and no call from Python can start another; nothing is compiled before the first
 call. The compiled form is kept in Numba's cache (beside the source, else in the user's cache folder, or where
-``NUMBA_CACHE_DIR`` says). Where nothing can be written or what is there cannot be read, the entry is compiled for this process
-only.
+``NUMBA_CACHE_DIR`` says), under a name that changes with any file of this folder. Where nothing can be written or what is there
+cannot be read, the entry is compiled for this process only.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
+from numba.core import config as numba_config
 from numpy.typing import NDArray
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
@@ -62,6 +66,14 @@ def native(array: Any, dtype: type = np.float64) -> NDArray[Any]:
     return np.require(array, dtype, ("C", "W"))
 
 
+def native_rows(rows: Any, count: int) -> NDArray[np.int64]:
+    """Return row numbers as kernels take them; they do not look whether there is such a row, so that is done here."""
+    found = native(rows, np.int64)
+    if found.size and not 0 <= found.min() <= found.max() < count:
+        raise IndexError(f"rows {found.min()} to {found.max()} are asked for, of {count}")
+    return found
+
+
 def kernel(signature: str, *, reorder: bool = False, literal: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
     """Decorate a function of arrays with the one signature that it is called with.
 
@@ -75,10 +87,22 @@ def kernel(signature: str, *, reorder: bool = False, literal: bool = False) -> C
 
 
 def _compile(function: Callable[..., Any], signature: str, options: dict[str, Any]) -> Callable[..., Any]:
+    if vars(numba_config).get("DISABLE_JIT"):
+        raise RuntimeError("mcgta's kernels need Numba's compiler, which NUMBA_DISABLE_JIT turns off; unset it")
+    function.__qualname__ = f"{function.__name__}_{_sources()}"  # which names its file in the cache
     try:
         return _njit(signature, cache=True, **options)(function)
     except Exception:  # a damaged cache can raise anything; what is wrong with the function itself is raised again
         return _njit(signature, **options)(function)
+
+
+@cache
+def _sources() -> str:
+    """A digest of all files here: Numba notices a change in an entry's own file, but not in what it is made of."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 @contextmanager

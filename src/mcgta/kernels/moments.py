@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.kernels.compiled import helper, kernel, native, snippet
+from mcgta.kernels.compiled import helper, kernel, native, native_rows, snippet
 from mcgta.kernels.lanes import WIDTH, get, get2, lean, put, put2, splat, sqrt, workspace
 from mcgta.types import Array, Index
 
@@ -33,7 +33,7 @@ def window_moments(X: Array, indices: Index, weights: Array) -> tuple[Array, Arr
     means, covs = np.empty((count, d)), np.empty((count, d, d))
     _window(
         native(X),
-        native(indices, np.int64),
+        native_rows(indices, len(X)),
         native(weights),
         means,
         covs,
@@ -73,7 +73,7 @@ def quartic_sums(X: Array, indices: Index, weights: Array, means: Array, covs: A
     """sum_k w_k^2 |(x_k - mu)(x_k - mu)^T - Sigma|_F^2 over the columns that vary, one value for each window (B,)."""
     out = np.empty(indices.shape[0])
     _quartics(
-        native(X), native(indices, np.int64), native(weights), native(means), native(covs), out, np.empty(X.shape[1])
+        native(X), native_rows(indices, len(X)), native(weights), native(means), native(covs), out, np.empty(X.shape[1])
     )
     return out
 

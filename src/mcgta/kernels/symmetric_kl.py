@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.kernels.compiled import kernel, native
+from mcgta.kernels.compiled import kernel, native, native_rows
 from mcgta.kernels.lanes import WIDTH, gather, get, lean, put, splat, where_less, workspace
 from mcgta.types import Array, Index
 
@@ -52,7 +52,8 @@ def symmetric_kl_pairs(packed: Array, i: Index, j: Index) -> Array:
     out = np.empty((1, i.shape[0]))
     if i.size:
         models = native(packed)
-        _compare(models, models, features_of(packed), native(i, np.int64), native(j, np.int64), out, _room(packed))
+        rows = native_rows(i, len(models)), native_rows(j, len(models))
+        _compare(models, models, features_of(packed), *rows, out, _room(packed))
     return out[0]
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.kernels.compiled import helper, kernel, native, snippet
+from mcgta.kernels.compiled import helper, kernel, native, native_rows, snippet
 from mcgta.kernels.factors import symmetric_roots, triangular_factors
 from mcgta.kernels.lanes import (
     WIDE,
@@ -94,7 +94,8 @@ def wasserstein2_pairs(packed: Array, i: Index, j: Index) -> Array:
     d = features_of(packed)
     if i.size:
         models = native(packed)
-        _compare(models, models, d, native(i, np.int64), native(j, np.int64), out)
+        rows = native_rows(i, len(models)), native_rows(j, len(models))
+        _compare(models, models, d, *rows, out)
     return out[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -148,14 +149,11 @@ def compare_models(models: LocalModels, kind: str = "wasserstein2", *, random_st
             f"{len(models.failures)} of {len(models)} models could not be fitted; compare those that were, with take"
         )
     d = models.means.shape[1]
-
-    def embedding() -> Array:
-        return wasserstein.embed(wasserstein.pack(models.means, models.covariances))
-
+    embedding = partial(_embed, models.means, models.covariances)
     if kind == "wasserstein2":
         packed = wasserstein.pack(models.means, models.covariances)
         compiled = Compiled(wasserstein.wasserstein2_tile, wasserstein.wasserstein2_pairs)
-        return Dissimilarity(kind, (packed,), compiled, lambda: wasserstein.embed(packed))
+        return Dissimilarity(kind, (packed,), compiled, partial(wasserstein.embed, packed))
     if kind == "kl":
         packed = symmetric_kl.pack(models.means, _definite(models, kind))
         compiled = Compiled(symmetric_kl.symmetric_kl_tile, symmetric_kl.symmetric_kl_pairs)
@@ -166,6 +164,10 @@ def compare_models(models: LocalModels, kind: str = "wasserstein2", *, random_st
         compare = _sampled(kind, divergences.normal_points(_POINTS, d, random_state))
         return Dissimilarity(kind, (models.means, factors, inverses), Broadcast(compare, 4 * d * _POINTS), embedding)
     raise ValueError(f"dissimilarity={kind!r} is not one of {', '.join(MODEL_BASED)}")
+
+
+def _embed(means: Array, covs: Array) -> Array:
+    return wasserstein.embed(wasserstein.pack(means, covs))
 
 
 def _definite(models: LocalModels, kind: str) -> Array:
@@ -188,11 +190,11 @@ def compare_features(X: Array, kind: str = "euclidean") -> Dissimilarity:
         raise ValueError("X has rows of zeros, which have no angle to others; leave them out")
     if kind == "euclidean":
         compare = Broadcast(_squared_euclidean, X.shape[1])
-        return Dissimilarity(kind, (X,), compare, lambda: X, 1.0, exact_embedding=True)
+        return Dissimilarity(kind, (X,), compare, partial(np.asarray, X), 1.0, exact_embedding=True)
     if kind == "cosine":
         unit = X / np.linalg.norm(X, axis=1, keepdims=True)
         compare = Broadcast(_cosine, X.shape[1])
-        return Dissimilarity(kind, (unit,), compare, lambda: unit, 0.5, exact_embedding=True)
+        return Dissimilarity(kind, (unit,), compare, partial(np.asarray, unit), 0.5, exact_embedding=True)
     raise ValueError(f"dissimilarity={kind!r} is not one of {', '.join(FEATURE_BASED)}")
 
 

@@ -62,7 +62,8 @@ def empirical_semivariogram(
         the k-th edge at (k/bins)^2 of the maximum lag, since the curve bends where distances are short
     max_lag : the largest distance looked at; half the largest distance by default
     error : standard error wanted of each bin, relative to its value. Up to 2,000 observations, or with 0, all pairs are
-        compared; else at most 32,768 of a bin. What error that leaves is in ``errors``
+        compared; else samples of at most 32,768 of a bin, or all where there are not twice as many. What error that leaves is
+        in ``errors``
     random_state : seed of the sample
 
     Returns
@@ -132,13 +133,21 @@ def _from_sample(
         points = dissimilarity.embedding()
         census = take_census(positions, edges, points, n_jobs=n_jobs)
         counts = census.counts
-        close_of_all = dissimilarity.embedding_scale * census.squares
-        if dissimilarity.exact_embedding:
-            return counts, census.lags, close_of_all, np.where(counts > 0, 0.0, np.nan)
-        samples = [_Sample(int(count)) for count in counts]
-        wanted = np.minimum(counts, _FIRST)
+        if not counts.any():
+            return counts, census.lags, np.full(counts.size, np.nan), np.full(counts.size, np.nan)
+        close_of_all = np.maximum(dissimilarity.embedding_scale * census.squares, 0.0)
+        # Where rounding is not small against what is wanted, the census knows less than the sample.
+        lost = 10 * dissimilarity.embedding_scale * census.rounding > error * close_of_all
+        samples = [_Sample(int(count), plain) for count, plain in zip(counts, lost.tolist(), strict=True)]
         values, errors = np.full(counts.size, np.nan), np.full(counts.size, np.nan)
+        open_ = counts > 0
+        if dissimilarity.exact_embedding:
+            values, errors = np.where(open_, close_of_all, np.nan), np.where(open_, 0.0, np.nan)
+            open_ &= lost
+        wanted = np.where(open_, np.minimum(counts, _FIRST), 0)
         for turn in range(_TURNS):
+            if not wanted.any():
+                break
             ranks = [sample.draw(int(wanted[k]), [random_state, k, turn]) for k, sample in enumerate(samples)]
             i, j = census.draw(ranks)
             compared = _compare(dissimilarity, i, j, n_jobs)
@@ -146,25 +155,26 @@ def _from_sample(
             cuts = np.cumsum([part.size for part in ranks])[:-1]
             for sample, *parts in zip(samples, np.split(compared, cuts), np.split(close, cuts), strict=True):
                 sample.add(*parts)
-            for k in np.flatnonzero(counts):
+            for k in np.flatnonzero(open_):
                 values[k], errors[k] = samples[k].estimate(float(close_of_all[k]))
             goal = error * np.maximum(values, _LEAST * np.nanmax(values))
             with np.errstate(invalid="ignore", divide="ignore"):
                 needed = _SPARE * np.array([sample.size for sample in samples]) * (errors / goal) ** 2
-            wanted = np.where(errors > goal, np.minimum(np.minimum(counts, _MOST), np.ceil(needed)), 0).astype(np.int64)
-            if not wanted.any():
-                break
+            most = np.minimum(counts, _MOST)
+            wanted = np.where(open_ & (errors > goal), np.minimum(most, np.ceil(needed)), 0).astype(np.int64)
     return counts, census.lags, values, errors
 
 
 class _Sample:
     """The pairs of a bin that have been compared.
 
-    Drawn with replacement, or, where so many are wanted that all may as well be taken, all of them.
+    Drawn with replacement, or, where so many are wanted that all may as well be taken, all of them. A ``plain`` one makes no
+    use of what is known of all pairs.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, plain: bool) -> None:
         self.count = count
+        self.plain = plain
         self.compared, self.close = np.empty(0), np.empty(0)
         self.all_taken = False
 
@@ -194,11 +204,11 @@ class _Sample:
             return mean, 0.0
         spread, deviation = self.close - self.close.mean(), self.compared - mean
         total = float(spread @ spread)
-        slope = float(spread @ deviation) / total if total > 0 else 0.0
+        slope = float(spread @ deviation) / total if total > 0 and not self.plain else 0.0
         # A residual that pulls the line towards itself looks smaller than it is (MacKinnon and White 1985, HC3).
         leverage = 1 / self.size + (spread**2 / total if total > 0 else 0.0)
         residual = (deviation - slope * spread) / (1 - leverage + _LEAST)
-        value = mean + slope * (close_of_all - float(self.close.mean()))
+        value = mean + (slope * (close_of_all - float(self.close.mean())) if slope else 0.0)
         return max(value, 0.0), float(np.sqrt(residual @ residual) / self.size)
 
 

@@ -132,6 +132,8 @@ def fit_local_models(
     if X.ndim != 2 or not np.isfinite(X).all():
         raise ValueError(f"X must be a table of finite numbers, got shape {X.shape}")
     X = np.ascontiguousarray(X, dtype=np.float64)
+    if len(neighborhoods) and max(neighborhoods.indices.max(), neighborhoods.centers.max()) >= X.shape[0]:
+        raise ValueError(f"neighborhoods names row {neighborhoods.indices.max()}, but X has {X.shape[0]} rows")
     count, d = len(neighborhoods), X.shape[1]
     means = np.full((count, d), np.nan)
     covs = np.full((count, d, d), np.nan)
@@ -154,7 +156,8 @@ def fit_local_models(
             mean, cov = moments.sliding_moments(X, starts[part], origins[part], neighborhoods.n_neighbors)
         else:
             mean, cov = moments.window_moments(X, np.maximum(indices, 0), weights)
-        size = 1.0 / (weights**2).sum(axis=1)
+        counted = covariance == "oas" or prior_moments is not None
+        size = 1.0 / (weights**2).sum(axis=1) if counted else np.full(len(weights), np.nan)
         center = mean
         if prior_moments is not None:
             mean, cov = update(mean, cov, prior_moments[0][part], prior_moments[1][part], size, strength)
@@ -187,9 +190,10 @@ def _regularise(
     match kind:
         case "graphical_lasso":
             fitted, gaps = graphical_lasso(cov, alpha)
-            variance = np.diagonal(cov, axis1=1, axis2=2)
-            narrow = 2 * alpha <= _ACCEPTED_ERROR * np.where(variance > 0, variance, np.inf).min(axis=1)
-            bad = np.flatnonzero(~((np.abs(gaps) <= _ACCEPTED_GAP) | narrow)).tolist()
+            unsure = np.flatnonzero(~(np.abs(gaps) <= _ACCEPTED_GAP))
+            variance = np.diagonal(cov[unsure], axis1=1, axis2=2)
+            narrow = 2 * alpha <= _ACCEPTED_ERROR * np.where(variance > 0, variance, np.inf).min(axis=1, initial=np.inf)
+            bad = unsure[~narrow].tolist()
             said = f"the graphical lasso stopped at a duality gap of {{:.1e}}, not {GAP:.0e}; scale the features alike"
             return fitted, {k: said.format(gaps[k]) for k in bad}
         case "shrunk":

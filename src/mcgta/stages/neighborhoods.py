@@ -67,6 +67,8 @@ class Neighborhoods(Archived):
             raise ValueError(f"centers has shape {self.centers.shape}, expected ({len(self)},)")
         if self.indices.ndim != 2 or not self.indices.shape == self.distances.shape == self.weights.shape:
             raise ValueError("indices, distances and weights must be tables of one shape")
+        if self.indices.size and self.indices.min() < -1:
+            raise ValueError(f"indices holds {self.indices.min()}, which is no row")
 
     def __repr__(self) -> str:
         return f"Neighborhoods({len(self)} observations, n_neighbors={self.n_neighbors})"

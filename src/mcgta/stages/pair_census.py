@@ -31,11 +31,13 @@ class Census(Protocol):
     counts : (B,) number of pairs
     lags : (B,) mean distance; NaN where there are none
     squares : (B,) mean squared difference of the points; NaN where there are none
+    rounding : (B,) about how much of ``squares`` is rounding
     """
 
     counts: Index
     lags: Array
     squares: Array
+    rounding: Array
 
     def draw(self, ranks: list[Index]) -> tuple[Index, Index]:
         """Return the rows of the pairs with the given ranks in each bin, bin after bin; ranks ascend within a bin."""
@@ -43,7 +45,10 @@ class Census(Protocol):
 
 def take_census(positions: Positions, edges: Array, points: Array, *, n_jobs: int | None = None) -> Census:
     """Count the pairs of each bin and add up the squared differences of ``points`` (N, m)."""
-    points = np.ascontiguousarray(points - points.mean(axis=0))
+    # Pairs are within groups, so each group is centred by itself: what groups differ by costs no digits.
+    sizes = np.bincount(positions.groups)
+    totals = np.stack([np.bincount(positions.groups, column) for column in points.T], axis=1)
+    points = np.ascontiguousarray(points - (totals / np.maximum(sizes, 1)[:, None])[positions.groups])
     if positions.metric == "time" and positions.points is not None:
         return TimeCensus(positions, edges, points, n_jobs)
     return TableCensus(positions, edges, points, n_jobs)
@@ -75,6 +80,9 @@ class TimeCensus:
         seen = np.array(list(run(look, range(edges.size - 1), n_jobs=n_jobs)))
         self.counts = seen[:, 0].astype(np.int64)
         self.lags, self.squares = (_mean(total, self.counts) for total in seen[:, 1:].T)
+        # Each row takes differences of totals, and errs by what the last digit of the largest one is worth.
+        worth = np.finfo(float).eps * running[1][-1] * np.sqrt(len(points))
+        self.rounding = worth / np.maximum(self.counts, 1)
 
     def _partners(self, k: int) -> tuple[Index, Index]:
         """First and one past the last partner of each observation in bin k."""
@@ -124,6 +132,7 @@ class TableCensus:
         self.counts = self._numbers.sum(axis=0)
         totals = np.sum([part[1:] for part in sums], axis=0)
         self.lags, self.squares = (_mean(total, self.counts) for total in totals)
+        self.rounding = np.full(edges.size - 1, 8 * np.finfo(float).eps * norms.mean())
 
     @cached_property
     def _pieces(self) -> list[tuple[slice, slice]]:

@@ -48,7 +48,8 @@ class Semivariogram(Archived):
     lags : (B,) mean distance of the pairs in each bin; NaN in an empty one
     values : (B,) empirical gamma, half the mean dissimilarity; NaN in an empty bin
     counts : (B,) number of pairs
-    errors : (B,) standard error of each value, where it was estimated from a sample of the pairs; 0 where all were compared
+    errors : (B,) standard error of each value, where it was estimated from a sample of the pairs; 0 where all were
+        compared, NaN in an empty bin
     unit : unit of distance
     fit_lag : the largest distance that the fit used, in ``unit``
     r2 : share of the (count-weighted) variance of the empirical curve, up to there, that the fitted one explains
