@@ -91,11 +91,15 @@ def eigvalsh_tile(models: Gaussians, rows: slice, cols: slice) -> Array:
     return (shift**2).sum(-1) + traces - 2 * np.sqrt(np.maximum(values, 0.0)).sum(-1)
 
 
-def sqrtm_pairs(models: Gaussians, i: Index, j: Index) -> Array:
-    """W2 squared of the pairs (i[k], j[k]), by a SciPy matrix root of R_i Sigma_j R_i for each."""
+def sqrtm_pairs(models: Gaussians, i: Index, j: Index, *, rooted: bool) -> Array:
+    """W2 squared of the pairs (i[k], j[k]), by SciPy matrix roots as the paper's equation 5 is written.
+
+    Two roots for each pair, or one where those of the models are at hand (``rooted``).
+    """
     out = np.empty(i.size)
     for k, (a, b) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
-        root = scipy.linalg.sqrtm(models.roots[a] @ models.covs[b] @ models.roots[a])
+        own = models.roots[a] if rooted else scipy.linalg.sqrtm(models.covs[a]).real
+        root = scipy.linalg.sqrtm(own @ models.covs[b] @ own)
         shift = models.means[a] - models.means[b]
         out[k] = shift @ shift + models.traces[a] + models.traces[b] - 2 * np.trace(root).real
     return out

@@ -23,7 +23,7 @@ from mcgta.types import Array, Index, Mask
 
 COVARIANCES = ("graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_wolf", "oas")
 
-_TILE, _SLOW_TILE = 1024, 64
+_TILE, _SLOW_TILE, _LEAST_TILES = 8192, 64, 8
 # A graphical lasso has failed above this duality gap, unless alpha is so small against the variances that every point of
 # the dual's box is within this error of the solution, on the scale of correlations.
 _ACCEPTED_GAP = 1e-6
@@ -135,8 +135,7 @@ def fit_local_models(
     if len(neighborhoods) and max(neighborhoods.indices.max(), neighborhoods.centers.max()) >= X.shape[0]:
         raise ValueError(f"neighborhoods names row {neighborhoods.indices.max()}, but X has {X.shape[0]} rows")
     count, d = len(neighborhoods), X.shape[1]
-    means = np.full((count, d), np.nan)
-    covs = np.full((count, d, d), np.nan)
+    means, covs = np.empty((count, d)), np.empty((count, d, d))
     failures: dict[int, str] = {}
     prior_moments = None if prior is None else prior.at(X[neighborhoods.centers])
     strength = float(neighborhoods.n_neighbors) if prior_strength is None else prior_strength
@@ -169,12 +168,17 @@ def fit_local_models(
 
     # scikit-learn's robust estimator is slow, and it warns: warning filters are not safe among threads.
     processes = covariance == "min_cov_det"
-    parts = tiles(count, _SLOW_TILE if processes else _TILE)
+    parts = tiles(count, _SLOW_TILE if processes else min(_TILE, max(256, -(-count // _LEAST_TILES))))
+
+    def fill_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
+        means[part], covs[part], trouble = fit_tile(part)
+        return means[part], covs[part], trouble
+
     with (progress or Progress()).stage("local models", count) as advance:
-        for part, (mean, cov, trouble) in zip(
-            parts, run(fit_tile, parts, n_jobs=n_jobs, processes=processes), strict=True
-        ):
-            means[part], covs[part] = mean, cov
+        found = run(fit_tile if processes else fill_tile, parts, n_jobs=n_jobs, processes=processes)
+        for part, (mean, cov, trouble) in zip(parts, found, strict=True):
+            if processes:
+                means[part], covs[part] = mean, cov
             failures.update({part.start + k: reason for k, reason in trouble.items()})
             advance(part.stop - part.start)
     rows = list(failures)

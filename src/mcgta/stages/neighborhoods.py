@@ -91,7 +91,8 @@ class Neighborhoods(Archived):
         """Whether each neighbourhood is n rows in a row that count alike: a window of time."""
         indices, n = self.indices, self.n_neighbors
         ordered = indices[:, -1] - indices[:, 0] == n - 1  # indices ascend
-        return bool((ordered | ~self.complete).all() and (self.weights == self.weights[:1, :1]).all())
+        alike = self.weights.strides == (0, 0) or bool((self.weights == self.weights[:1, :1]).all())
+        return alike and bool((ordered | ~self.complete).all())
 
     @property
     def windows(self) -> tuple[Index, Index]:
@@ -145,7 +146,7 @@ def find_neighborhoods(
 def _weigh(distances: Array, weights: str) -> Array:
     n = distances.shape[1]
     if weights == "uniform":
-        return np.full(distances.shape, 1.0 / n)
+        return np.broadcast_to(1.0 / n, distances.shape)  # one number, not a table of it
     if weights not in KERNELS:
         raise ValueError(f"weights={weights!r} is not one of uniform, {', '.join(KERNELS)}")
     width = np.nanmax(np.nan_to_num(distances), axis=1, keepdims=True) * (n + 1) / n
