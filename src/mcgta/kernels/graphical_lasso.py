@@ -39,8 +39,8 @@ _START = 1e-8  # least pivot of a start
 _LARGEST = 40  # features beyond which the Newton system would be too large to solve by elimination
 
 
-def graphical_lasso(covs: Array, alpha: float) -> tuple[Array, Array]:
-    """Fit every covariance of a stack.
+def graphical_lasso(covs: Array, alpha: float, *, in_place: bool = False) -> tuple[Array, Array]:
+    """Fit every covariance of a stack, into a new one or ``in_place``.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ def graphical_lasso(covs: Array, alpha: float) -> tuple[Array, Array]:
     """
     count, d, _ = covs.shape
     if alpha == 0 or d == 1:
-        return covs.copy(), np.zeros(count)
+        return (covs if in_place else covs.copy()), np.zeros(count)
     if d > _LARGEST:
         return careful_lasso(covs, alpha)
     covs = native(covs)
-    fitted, gaps = np.empty_like(covs), np.empty(count)
+    fitted, gaps = covs if in_place else np.empty_like(covs), np.empty(count)
     pairs = d * (d - 1) // 2
     room = workspace(d + 10 * d * d + 2 + 2 * pairs + pairs * pairs)
     _fit(covs, float(alpha), fitted, gaps, room, np.zeros((2 * pairs + 1) * WIDTH, dtype=np.int64))
@@ -356,10 +356,13 @@ def _fit(covs: Any, alpha: float, fitted: Any, gaps: Any, B: Any, lists: Any) ->
         for lane in range(lanes):
             row = first + lane
             gaps[row] = B[state + lane]
+            settled = gaps[row] <= GAP  # the others stay as they came
             for i in range(d):
                 fitted[row, i, i] = covs[row, i, i]
                 for j in range(i):
-                    value = B[w + (i * d + j) * WIDTH + lane]
-                    value *= B[scale + i * WIDTH + lane] * B[scale + j * WIDTH + lane]
+                    value = covs[row, i, j]
+                    if settled:
+                        value = B[w + (i * d + j) * WIDTH + lane]
+                        value *= B[scale + i * WIDTH + lane] * B[scale + j * WIDTH + lane]
                     fitted[row, i, j] = value
                     fitted[row, j, i] = value

@@ -42,7 +42,9 @@ def window_moments(X: Array, indices: Index, weights: Array) -> tuple[Array, Arr
     return means, covs
 
 
-def sliding_moments(X: Array, starts: Index, origins: Index, n: int) -> tuple[Array, Array]:
+def sliding_moments(
+    X: Array, starts: Index, origins: Index, n: int, out: tuple[Array, Array] | None = None
+) -> tuple[Array, Array]:
     """Means and covariances of the windows X[start : start + n], at a cost a row that does not depend on n.
 
     Rows are cut into blocks of n from ``origins`` (B,) on, at or before the starts; the beginning of its series is a good one
@@ -55,7 +57,7 @@ def sliding_moments(X: Array, starts: Index, origins: Index, n: int) -> tuple[Ar
     for a window depends on its rows only, not on which others are asked for.
     """
     count, d = starts.shape[0], X.shape[1]
-    means, covs = np.empty((count, d)), np.empty((count, d, d))
+    means, covs = out if out is not None else (np.empty((count, d)), np.empty((count, d, d)))
     _slide(
         native(X),
         native(starts, np.int64),

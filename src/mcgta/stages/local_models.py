@@ -132,8 +132,9 @@ def fit_local_models(
     if X.ndim != 2 or not np.isfinite(X).all():
         raise ValueError(f"X must be a table of finite numbers, got shape {X.shape}")
     X = np.ascontiguousarray(X, dtype=np.float64)
-    if len(neighborhoods) and max(neighborhoods.indices.max(), neighborhoods.centers.max()) >= X.shape[0]:
-        raise ValueError(f"neighborhoods names row {neighborhoods.indices.max()}, but X has {X.shape[0]} rows")
+    last = max(neighborhoods.indices[:, -1].max(initial=-1), neighborhoods.centers.max(initial=-1))  # indices ascend
+    if last >= X.shape[0]:
+        raise ValueError(f"neighborhoods names row {last}, but X has {X.shape[0]} rows")
     count, d = len(neighborhoods), X.shape[1]
     means, covs = np.empty((count, d)), np.empty((count, d, d))
     failures: dict[int, str] = {}
@@ -152,11 +153,12 @@ def fit_local_models(
             mean, cov, failed = _min_cov_det(X[indices], random_state)
             trouble = {**failed, **trouble}
         elif consecutive:
-            mean, cov = moments.sliding_moments(X, starts[part], origins[part], neighborhoods.n_neighbors)
+            own = (means[part], covs[part])  # slices of the result, written where they belong
+            mean, cov = moments.sliding_moments(X, starts[part], origins[part], neighborhoods.n_neighbors, out=own)
         else:
             mean, cov = moments.window_moments(X, np.maximum(indices, 0), weights)
         counted = covariance == "oas" or prior_moments is not None
-        size = 1.0 / (weights**2).sum(axis=1) if counted else np.full(len(weights), np.nan)
+        size = 1.0 / (weights**2).sum(axis=1) if counted else weights[:, 0]
         center = mean
         if prior_moments is not None:
             mean, cov = update(mean, cov, prior_moments[0][part], prior_moments[1][part], size, strength)
@@ -171,8 +173,12 @@ def fit_local_models(
     parts = tiles(count, _SLOW_TILE if processes else min(_TILE, max(256, -(-count // _LEAST_TILES))))
 
     def fill_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
-        means[part], covs[part], trouble = fit_tile(part)
-        return means[part], covs[part], trouble
+        mean, cov, trouble = fit_tile(part)
+        if not np.may_share_memory(mean, means):
+            means[part] = mean
+        if not np.may_share_memory(cov, covs):
+            covs[part] = cov
+        return mean, cov, trouble
 
     with (progress or Progress()).stage("local models", count) as advance:
         found = run(fit_tile if processes else fill_tile, parts, n_jobs=n_jobs, processes=processes)
@@ -193,7 +199,7 @@ def _regularise(
     """Apply the chosen estimator to a stack of moments; return the covariances and the rows that failed."""
     match kind:
         case "graphical_lasso":
-            fitted, gaps = graphical_lasso(cov, alpha)
+            fitted, gaps = graphical_lasso(cov, alpha, in_place=True)
             unsure = np.flatnonzero(~(np.abs(gaps) <= _ACCEPTED_GAP))
             variance = np.diagonal(cov[unsure], axis1=1, axis2=2)
             narrow = 2 * alpha <= _ACCEPTED_ERROR * np.where(variance > 0, variance, np.inf).min(axis=1, initial=np.inf)
