@@ -35,12 +35,8 @@ from threadpoolctl import threadpool_limits
 from data_sets import ALPHA, NEIGHBORS, TITLES, Dataset, missing, read_data
 from mcgta import (
     MCGTA,
-    LocalModels,
     compare_models,
     empirical_semivariogram,
-    find_neighborhoods,
-    fit_local_models,
-    read_positions,
 )
 from mcgta.kernels.careful_lasso import GAP
 from mcgta.kernels.graphical_lasso import graphical_lasso
@@ -56,7 +52,6 @@ TILE = 256
 BATCH, BATCH_PAIRS = (slice(0, 128), slice(0, 156)), 128 * 156
 DGEMM = 1024
 LEAST = 0.02  # seconds of a turn
-_COPIES = 4  # of Vehicle, one after the other: threads are for more work than one copy takes
 SWEEPS = 4  # see operations
 
 
@@ -193,18 +188,13 @@ def pot(bench: Bench) -> None:
 
 def threads(bench: Bench) -> None:
     """Two threads against one on both heavy stages, wall time."""
-    line = Ratio("threads", f"two threads, local models (Vehicle, {_COPIES} copies)", "one thread", 1.7, 1.9)
+    line = Ratio("threads", "two threads, local models (Vehicle)", "one thread", 1.7, 1.9)
     dataset = read_data(bench.folder, "vehicle")
     if dataset is None:
         bench.add(replace(line, note=missing("vehicle")))
         return
     before = load()
-    X, times = np.tile(dataset.data.X, (_COPIES, 1)), read_positions(None, _COPIES * len(dataset.data.X))
-    near = find_neighborhoods(times, NEIGHBORS)
-
-    def fit(n_jobs: int) -> LocalModels:
-        return fit_local_models(X, near, alpha=ALPHA, n_jobs=n_jobs)
-
+    fit = dataset.models
     piece = compare_models(fit(n_jobs=1).take(np.arange(2500 if bench.quick else 6000)))
 
     def compare(n_jobs: int) -> Array:
@@ -298,10 +288,10 @@ def pavement(bench: Bench) -> None:
         f"theirs {sums}; sqrtm measured on {rounds * few} of {total} pairs, two a pair as equation 5 is written; "
         f"{fits.raised} of {len(fits.found)} fits raised"
     )
-    bench.add(line.measured(ours, other, note=note, middle=np.mean))
-    kinder = Ratio("pavement", "Pavement, each model's own root given to them", line.rival)
     less = [[whole[0] - part] for whole, part in zip(other, spared, strict=True)]
-    bench.add(kinder.measured(ours, less, middle=np.mean))
+    bench.add(line.measured(ours, less, note="each model's own root given to them", middle=np.mean))
+    both = Ratio("pavement", "Pavement, both roots of each pair theirs", line.rival)
+    bench.add(both.measured(ours, other, note=note, middle=np.mean))
 
 
 def startup(bench: Bench) -> None:
