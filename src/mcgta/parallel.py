@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Lock
+from itertools import count
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -65,11 +66,51 @@ def run(
         if processes:
             yield from Parallel(n_jobs=workers, return_as="generator")(delayed(function)(task) for task in tasks)
             return
-        with ThreadPoolExecutor(workers) as pool:
-            try:
-                yield from pool.map(function, tasks)
-            finally:  # where somebody failed or lost interest, nothing more is begun
-                pool.shutdown(wait=True, cancel_futures=True)
+        yield from _share_out(function, tasks, workers)
+
+
+def _share_out(function: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
+    """Work on the tasks together with ``workers - 1`` new threads, whoever is free taking the next.
+
+    A pool of threads costs most of a millisecond to set up and to talk to, as much as whole stages of small data.
+    """
+    turn = count()
+    finished: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+    stopped = False
+
+    def work_on_next() -> bool:
+        task = next(turn)
+        if stopped or task >= len(tasks):
+            return False
+        try:
+            finished.put((task, function(tasks[task]), None))
+        except BaseException as error:
+            finished.put((task, None, error))
+            return False
+        return True
+
+    def work() -> None:
+        while work_on_next():
+            pass
+
+    threads = [Thread(target=work, daemon=True) for _ in range(workers - 1)]
+    for thread in threads:
+        thread.start()
+    early: dict[int, Any] = {}
+    try:
+        for wanted in range(len(tasks)):
+            while wanted not in early:
+                if finished.empty():
+                    work_on_next()
+                task, result, error = finished.get()
+                if error is not None:
+                    raise error
+                early[task] = result
+            yield early.pop(wanted)
+    finally:  # where somebody failed or lost interest, nothing more is begun
+        stopped = True
+        for thread in threads:
+            thread.join()
 
 
 def tiles(count: int, size: int) -> list[slice]:

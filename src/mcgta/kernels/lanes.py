@@ -13,6 +13,7 @@ automatic vectoriser does not manage for loops over tiny matrices of a size know
     sqrt(a), fabs(a), copysign(a, b)
     gather(rows, ...)                      rows of a table written side by side, one to a lane
     where_less(a, b, x, y)                 x in the lanes where a < b, else y
+    total_of(a)                            sum of the lanes, halves first
     any_less(a, b)                         whether a < b in any lane; a comparison with NaN is false
 
 LLVM maps the type to whatever the processor has (AVX2: two or four registers; NEON: four or eight). No fast-math flag but
@@ -214,6 +215,23 @@ def any_less(typing: Any, a: Any, b: Any) -> Any:
         return builder.icmp_unsigned("!=", mask, ir.Constant(bits, 0))
 
     return types.boolean(a, b), generate
+
+
+@_emitted
+def total_of(typing: Any, a: Any) -> Any:
+    """Add up the lanes, halves first."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        value, width = args[0], sig.args[0].width
+        while width > 1:
+            width //= 2
+            kind = ir.VectorType(ir.IntType(32), width)
+            low = ir.Constant(kind, list(range(width)))
+            high = ir.Constant(kind, list(range(width, 2 * width)))
+            value = builder.fadd(builder.shuffle_vector(value, value, low), builder.shuffle_vector(value, value, high))
+        return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+
+    return types.float64(a), generate
 
 
 @_emitted

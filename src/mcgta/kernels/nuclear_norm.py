@@ -1,24 +1,30 @@
-"""Nuclear norms of many small matrices at once: bidiagonalise, then add up the singular values by dqds.
+"""Nuclear norms of many small matrices at once: bidiagonalise, then integrate the sum of the singular values.
 
-The norm is the sum of the singular values. Householder reflections from both sides bring a matrix to bidiagonal form, backward
-stable, so every singular value keeps an absolute error of rounding size times the largest one, however singular the
-matrix (Golub and Kahan 1965). The squares q_k, e_k of the two diagonals are then worked on by the differential
-quotient-difference algorithm with shifts (Fernando and Parlett 1994), which has high relative accuracy: a sweep
+Householder reflections from both sides bring a matrix to bidiagonal form, backward stable, so every singular value keeps
+an absolute error of rounding size times the largest one, however singular the matrix (Golub and Kahan 1965). With q_k, e_k
+the squares of the two diagonals and l_i the squares of the singular values, the norm sum_i l_i^1/2 is, by a rule of
+:mod:`mcgta.kernels.root_rule`,
 
-    q'_k = d_k + e_k,   e'_k = e_k q_{k+1} / q'_k,   d_{k+1} = d_k q_{k+1} / q'_k - s
+    sum_j w_j F(s_j),   F(s) = sum_i l_i / (l_i + s).
 
-turns the representation of M into that of M - s. Shifts must stay below the least eigenvalue. Here they are Laguerre's
-bound n / (S1 + sqrt((n - 1)(n S2 - S1^2))) with S1 = tr M^-1 and S2 = tr M^-2, which no eigenvalue is below and which
-converges cubically. Both traces come from the sweep itself, by sums of positive terms: with D_k = -d d_k / d s,
+F needs no singular value. Up to order 16 it is read from the symmetric functions m_k of the l_i: with P(s) the product
+of all l_i + s,
 
-    D_{k+1} = 1 + (e'_k / q'_k) D_k,   S1 = sum D_k / q'_k,   S2 = dS1/ds.
+    P(s) = sum_k m_k s^(d-k),   F(s) = sum_k k m_k s^(d-k) / P(s).
 
-An eigenvalue is deflated when the last pivot is negligible (the coupling e above it then joins the last pivot of what
-remains) or the coupling itself is, which changes the sum of the two singular values s, t next to it by e / (2 (s + t)) only.
-The last four are added up by their symmetric functions (:func:`root_sum_of_four`).
+m_k is the sum of the products of k entries, no two of them neighbours, of the sequence q_0, e_0, q_1, ..., q_(d-1); a
+recurrence adds it up entry by entry. Larger matrices would leave the range of doubles. There F is the derivative of
+ln det(t B^T B + s) by t at 1, from the quotient-difference sweep with shift -s (Fernando and Parlett 1994) and its
+derivative D,
 
-Eight matrices go in step, one in each lane. A lane that has settled its eigenvalue stands still until all have, so no result
-depends on its company. Matrices are stored by columns: entry (r, c) is ``get2(B, base, c, d, r)``.
+    q'_k = d_k + e_k,   d_(k+1) = d_k q_(k+1) / q'_k + s,   D_(k+1) = q_(k+1) (D_k e_k + d_k^2) / q'_k^2,
+
+as the sum of (D_k + e_k) / q'_k. Nothing is subtracted in any of this, so the norm keeps the relative accuracy of the
+bidiagonal form: relative errors of entries bring relative errors of m_k, of P and of F.
+
+Eight matrices go in step, one in each lane, up to the symmetric functions; the rule then takes one matrix after the
+other, sixteen nodes in step, as many as its own spread of singular values needs. So no result depends on its company.
+Matrices are stored by columns: entry (r, c) is ``get2(B, base, c, d, r)``.
 """
 
 from __future__ import annotations
@@ -33,51 +39,34 @@ from mcgta.kernels.lanes import (
     fabs,
     get,
     get2,
+    get16,
     lean,
     put,
-    put2,
     splat,
+    splat16,
     sqrt,
+    total_of,
     where_less,
 )
+from mcgta.kernels.root_rule import COUNTS, GROUP, NODES, SPREADS, STARTS, WEIGHTS
 
-_NOTHING = 1e-60  # sum of squares of a vector, relative to the matrix, that is nothing but rounding of rounding
+_NOTHING = 1e-250  # sum of squares below which a vector is nothing but rounding of rounding
 _TINY = 1e-290  # keeps 0/0 of zero columns at zero
-_FLOOR = 1e-34  # added to the scaled squares: no pivot is zero, and singular values move by 1e-17 of the norm
-_BOTTOM = 1e-100  # keeps the reciprocals of pivots, and their squares, finite
-_BELOW = 1.0 - 1e-14  # takes rounding off a shift
-_SETTLED = 1e-28  # square of the error of a singular value, relative to the Frobenius norm, at which it is deflated
-_ALIKE = 1.0 - 1e-13  # keeps a shift below eigenvalues so alike that rounding hides how they differ
 _ALONE = 1e-40  # share of the cube
-_SWEEPS = 100  # sweeps per eigenvalue, far beyond what is needed
-
-
-@snippet
-def mix(B: Any, a: int, d: int) -> Any:
-    """Reflect the columns at ``a`` by I - (2/d) 1 1^T, which leaves the singular values; return the sums of squares.
-
-    Blocks of zeros (features that the graphical lasso found independent) would split the bidiagonal form, and the part
-    without the least eigenvalue would converge slowly; after this reflection no such blocks are left.
-    """
-    squares = splat(0.0)
-    for r in range(d):
-        total = get(B, a, r)
-        for c in range(1, d):
-            total = total + get2(B, a, c, d, r)
-        total = total * (2.0 / d)
-        for c in range(d):
-            entry = get2(B, a, c, d, r) - total
-            squares = squares + entry * entry
-            put2(B, a, c, d, r, entry)
-    return squares
+_MOST = 16  # largest order whose symmetric functions are within the range of doubles
+_SIZE = 1e16  # trace at which they are: l_i + s is then between 1e-18 and 1e18
+_LEAST = 1e-290  # a determinant below it has no reciprocal
+_HUGE = 1e90  # and is one of matrices that need all nodes
+_LAST_RULE = len(COUNTS) - 1
+_SQUARED_SPREADS = SPREADS**2
 
 
 @helper
-def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int, squares: Any) -> None:
+def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int) -> None:
     """Bring the matrices (d, d) at ``a`` to bidiagonal form; squares of the diagonals go to ``q`` and ``e``.
 
-    ``work`` has room for 3 d lanes, and ``squares`` are the matrices' sums of squares: what is 1e-60 of them is left as it is,
-    since reflections by vectors that small would not be orthogonal. The matrices are destroyed.
+    ``work`` has room for 3 d lanes. Vectors so small that rounding would spoil the reflection count as nothing. The matrices
+    are destroyed.
 
     In step k the reflection I - b v v^T from the left and I - b' p p^T from the right (p the reflected row k) are applied in
     one pass, A <- A - v z^T - w p^T, with z = b A^T v and w = b' (A - v z^T) p; columns and rows go two at a time, to share
@@ -85,7 +74,7 @@ def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int, squares: An
     """
     lean()
     z, p, w = work, work + d * WIDTH, work + 2 * d * WIDTH
-    limit = squares * _NOTHING
+    limit = splat(_NOTHING)
     for k in range(d - 1):
         v = a + k * d * WIDTH
         corner = get(B, v, k)
@@ -222,144 +211,125 @@ def root_sum(e1: Any, e2: Any, root: Any) -> Any:
     return s1
 
 
-@helper
-def root_sum_of_four(m1: Any, m2: Any, m3: Any, m4: Any) -> Any:
-    """Add up four numbers, given the symmetric functions m1 .. m4 > 0 of their squares.
-
-    With s1 .. s4 those of the numbers: s1^2 = m1 + 2 s2, s2^2 = m2 + 2 s1 s3 - 2 s4, s3^2 = m3 + 2 s2 s4, s4^2 = m4. Newton's
-    method on the first three, from the upper bounds s_k^2 <= binom(4, k) m_k, decreases from the first step on (Wilson 1969, of
-    whose spectral factorisation this is a small case). Solved by Cramer's rule, all terms but those of the determinant are
-    positive, so the least of the four costs no digits.
-    """
-    lean()
-    zero = m1 * 0.0
-    s1 = sqrt(m1) * 2.0
-    s2 = sqrt(m2 * 6.0)
-    s3 = sqrt(m3) * 2.0
-    s4 = sqrt(m4)
-    going = zero + 1.0
-    for _ in range(60):
-        height = (m2 + s2 * s2) * 0.5 - s4
-        mixed = s2 * s3 - s1 * s4
-        scale = 1.0 / (s1 * mixed - s3 * s3 + _TINY)  # the third Hurwitz determinant, positive
-        better = s1 * 0.5 + (s3 * height + (m1 * mixed + s1 * m3) * 0.5) * scale
-        second = (s1 * s3 * height + (m1 * s3 * s3 + s1 * s1 * m3) * 0.5) * scale
-        third = s3 * 0.5 + (s1 * s4 * height + ((s1 * s2 - s3) * m3 + m1 * s3 * s4) * 0.5) * scale
-        better = where_less(zero, going, better, s1)
-        s2 = where_less(zero, going, second, s2)
-        s3 = where_less(zero, going, third, s3)
-        going = where_less(better * 1e-11, fabs(better - s1), going, zero)
-        s1 = better
-        if not any_less(zero, going):
-            break
-    return s1
-
-
-@helper
-def singular_sum(B: Any, q: int, e: int, d: int) -> Any:
-    """Sum of the singular values of 8 bidiagonal matrices of order d >= 4, from the squares of their diagonals.
-
-    The diagonals are destroyed.
-    """
-    lean()
-    zero = splat(0.0)
-    total = get(B, q, 0)
+@snippet
+def _symmetric_functions(B: Any, q: int, e: int, m: int, d: int, scale: Any) -> None:
+    """Write m_k of the squares of the diagonals times ``scale`` to ``m``, k = 0 .. d, and k m_k after them."""
+    # Those of the entries up to q_k are in m, of the entries up to e_(k-1) in less.
+    less = m + (d + 1) * WIDTH
+    put(B, m, 0, splat(1.0))
+    put(B, m, 1, get(B, q, 0) * scale)
+    put(B, less, 0, splat(1.0))
+    put(B, less, 1, splat(0.0))
     for k in range(1, d):
-        total = total + get(B, q, k) + get(B, e, k - 1)
-    scale = 1.0 / (total + _TINY)
-    for k in range(d):
-        put(B, q, k, get(B, q, k) * scale + _FLOOR)
-        if k < d - 1:
-            put(B, e, k, get(B, e, k) * scale)
-
-    found = shifted = shift = joined = zero
-    before1 = before2 = zero  # the traces of what remains when the last eigenvalue is deflated
-    going = splat(1.0)
-    n = d
-    for _ in range(_SWEEPS * d if d > 4 else 0):
-        push = _BOTTOM - shift
-        here = get(B, q, 0)
-        pivot = here + push
-        slope = splat(1.0)
-        bend = s1 = s2 = coupling = zero
-        for k in range(n - 1):
-            above = get(B, e, k)
-            below = get(B, q, k + 1)
-            moved = pivot + above
-            inverse = 1.0 / moved
-            ratio = below * inverse
-            coupling = above * ratio
-            put(B, q, k, where_less(zero, going, moved, here))
-            put(B, e, k, where_less(zero, going, coupling, above))
+        coupling = get(B, e, k - 1) * scale
+        pivot = get(B, q, k) * scale
+        here = splat(0.0)
+        for j in range(k + 1, 0, -1):
+            below = get(B, m, j - 1)
+            part = here + coupling * get(B, less, j - 1)
+            put(B, less, j, part)
+            put(B, m, j, part + pivot * below)
             here = below
-            pivot = pivot * ratio + push
-            part = slope * inverse
-            s1 = s1 + part
-            s2 = s2 + part * part + bend * inverse
-            factor = coupling * inverse
-            bend = factor * (part * slope * 2.0 + bend)
-            slope = 1.0 + factor * slope
-        pivot = pivot + joined
-        joined = zero
-        put(B, q, n - 1, where_less(zero, going, pivot, here))
-        shifted = shifted + shift
-        before1 = where_less(zero, going, s1, before1)
-        before2 = where_less(zero, going, s2, before2)
-        least = where_less(coupling, pivot, coupling, pivot)
-        going = where_less((pivot + shifted) * _SETTLED, least * least, going, zero)
-        if any_less(zero, going):
-            # All of it times the last pivot, which may be zero.
-            s1 = s1 * pivot + slope
-            spread = ((s2 * pivot + bend) * pivot + slope * slope) * n - s1 * s1 * _ALIKE
-            spread = where_less(spread, zero, zero, spread) * (n - 1.0)
-            shift = where_less(zero, going, pivot * (n * _BELOW) / (s1 + sqrt(spread)), zero)
-        else:
-            pivot = get(B, q, n - 1)
-            coupling = get(B, e, n - 2)
-            found = found + sqrt(pivot + shifted)
-            joined = where_less(pivot, coupling, coupling, zero)
-            going = splat(1.0)
-            n -= 1
-            if n == 4:
-                break
-            spread = before2 * n - before1 * before1 * _ALIKE
-            spread = where_less(spread, zero, zero, spread) * (n - 1.0)
-            shift = (n * _BELOW) / (before1 + sqrt(spread))
+    for k in range(1, d + 1):
+        put(B, less, k, get(B, m, k) * k)
 
-    for k in range(4, n):  # not reached but for NaN
-        found = found + sqrt(get(B, q, k) + shifted)
-    # The symmetric functions of the last four are sums over sets of entries, no two of them adjacent, in the sequence
-    # q0, e0, q1, e1, q2, e2, q3, joined: those of all entries up to one follow from those up to the two before it.
-    entry = get(B, q, 0)
-    a1 = entry
-    entry = get(B, e, 0)
-    b1 = a1 + entry
-    entry = get(B, q, 1)
-    b2 = entry * a1
-    a1, b1 = b1, b1 + entry
-    entry = get(B, e, 1)
-    a2, b2 = b2, b2 + entry * a1
-    a1, b1 = b1, b1 + entry
-    entry = get(B, q, 2)
-    b3 = entry * a2
-    a2, b2 = b2, b2 + entry * a1
-    a1, b1 = b1, b1 + entry
-    entry = get(B, e, 2)
-    a3, b3 = b3, b3 + entry * a2
-    a2, b2 = b2, b2 + entry * a1
-    a1, b1 = b1, b1 + entry
-    entry = get(B, q, 3)
-    b4 = entry * a3
-    a3, b3 = b3, b3 + entry * a2
-    a2, b2 = b2, b2 + entry * a1
-    a1, b1 = b1, b1 + entry
-    m4 = b4 + joined * a3
-    m3 = b3 + joined * a2
-    m2 = b2 + joined * a1
-    m1 = b1 + joined
-    # The shift moves all four.
-    m4 = m4 + shifted * (m3 + shifted * (m2 + shifted * (m1 + shifted)))
-    m3 = m3 + shifted * (m2 * 2.0 + shifted * (m1 * 3.0 + shifted * 4.0))
-    m2 = m2 + shifted * (m1 * 3.0 + shifted * 6.0)
-    m1 = m1 + shifted * 4.0
-    return (found + root_sum_of_four(m1, m2, m3, m4)) * sqrt(total)
+
+@snippet
+def _trace_of_inverse(B: Any, q: int, e: int, d: int) -> Any:
+    """Sum of 1 / l_i; infinite or no number where there is none."""
+    pivot = get(B, q, 0)
+    slope = splat(1.0)
+    trace = splat(0.0)
+    for k in range(d - 1):
+        inverse = 1.0 / (pivot + get(B, e, k))
+        ratio = get(B, q, k + 1) * inverse
+        trace = trace + slope * inverse
+        slope = 1.0 + get(B, e, k) * ratio * inverse * slope
+        pivot = pivot * ratio
+    return trace + slope / pivot
+
+
+@snippet
+def _by_symmetric_functions(B: Any, m: int, d: int, rule: int, high: float) -> float:
+    """Integrate with the symmetric functions that begin at ``m``, one number in every 8."""
+    times = m + (d + 1) * WIDTH
+    first = STARTS[rule]
+    value = splat16(0.0)
+    for group in range(COUNTS[rule] // GROUP):
+        s = get16(NODES, first, group) * high
+        below = s + B[m + WIDTH]
+        above = splat16(B[times + WIDTH])
+        for k in range(2, d + 1):
+            below = below * s + B[m + k * WIDTH]
+            above = above * s + B[times + k * WIDTH]
+        value = value + get16(WEIGHTS, first, group) * above / below
+    return total_of(value)
+
+
+@snippet
+def _by_sweeps(B: Any, q: int, e: int, d: int, rule: int, high: float) -> float:
+    """Integrate by a sweep for each node over the diagonals that begin at ``q`` and ``e``, one number in every 8."""
+    first = STARTS[rule]
+    value = splat16(0.0)
+    for group in range(COUNTS[rule] // GROUP):
+        s = get16(NODES, first, group) * high
+        pivot = s + B[q]
+        slope = splat16(B[q])
+        share = splat16(0.0)
+        for k in range(d - 1):
+            coupling = B[e + k * WIDTH]
+            inverse = 1.0 / (pivot + coupling)
+            ratio = inverse * B[q + (k + 1) * WIDTH]
+            share = share + (slope + coupling) * inverse
+            slope = ratio * inverse * (slope * coupling + pivot * pivot)
+            pivot = pivot * ratio + s
+        value = value + get16(WEIGHTS, first, group) * (share + slope / pivot)
+    return total_of(value)
+
+
+@helper
+def singular_sum(B: Any, q: int, e: int, work: int, d: int) -> Any:
+    """Sum of the singular values of 8 bidiagonal matrices of order d >= 2, from the squares of their diagonals.
+
+    ``work`` has room for 2 d + 4 lanes. The diagonals are destroyed.
+    """
+    lean()
+    trace = get(B, q, 0)
+    squares = trace * trace  # trace of the square
+    for k in range(1, d):
+        coupling = get(B, e, k - 1)
+        entry = get(B, q, k) + coupling
+        trace = trace + entry
+        squares = squares + entry * entry + get(B, q, k - 1) * coupling * 2.0
+    scale = _SIZE / (trace + _TINY)
+    high = sqrt(squares) * scale  # at least the largest l_i, and at most the trace
+    high = where_less(splat(0.0), high, high, splat(_SIZE))
+    # low is the trace of the inverse squared, or at least that.
+    if d <= _MOST:
+        _symmetric_functions(B, q, e, work, d, scale)
+        determinant = get(B, work, d)
+        inverse = 1.0 / determinant
+        low = get(B, work, d - 1) * inverse
+        low = low * low - get(B, work, d - 2) * inverse * 2.0
+        low = where_less(splat(_LEAST), determinant, low, splat(_HUGE))
+    else:
+        put(B, q, 0, get(B, q, 0) * scale)
+        for k in range(1, d):
+            put(B, q, k, get(B, q, k) * scale)
+            put(B, e, k - 1, get(B, e, k - 1) * scale)
+        low = _trace_of_inverse(B, q, e, d)
+        low = low * low
+    largest = work + (2 * d + 2) * WIDTH
+    spread = largest + WIDTH
+    put(B, largest, 0, high)
+    put(B, spread, 0, high * high * low)
+    for lane in range(WIDTH):
+        rule = 0
+        while rule < _LAST_RULE and not B[spread + lane] <= _SQUARED_SPREADS[rule]:  # no number: all nodes
+            rule += 1
+        if d <= _MOST:
+            value = _by_symmetric_functions(B, work + lane, d, rule, B[largest + lane])
+        else:
+            value = _by_sweeps(B, q + lane, e + lane, d, rule, B[largest + lane])
+        B[largest + lane] = value
+    return get(B, largest, 0) * sqrt(sqrt(squares))

@@ -9,7 +9,7 @@ eigenvalue form keeps half of them.
 d = 1    L_i L_j
 d = 2    a root of a^2 + b^2 with a, b the sum of the diagonal and the difference of the off-diagonal entries
 d = 3    from the symmetric functions |P|^2, |minors of P|^2 and det P (:func:`mcgta.kernels.nuclear_norm.root_sum`)
-d >= 4   bidiagonalisation and dqds, :mod:`mcgta.kernels.nuclear_norm`
+d >= 4   bidiagonalisation and quadrature, :mod:`mcgta.kernels.nuclear_norm`
 
 Bounds that hold for every pair, with H^2 = |R_i - R_j|_F^2 of the symmetric roots:  |dmu|^2 + H^2/2 <= W <= |dmu|^2 + H^2.
 
@@ -45,7 +45,7 @@ from mcgta.kernels.lanes import (
     where_less,
     workspace,
 )
-from mcgta.kernels.nuclear_norm import bidiagonalise, mix, root_sum, singular_sum
+from mcgta.kernels.nuclear_norm import bidiagonalise, root_sum, singular_sum
 from mcgta.types import Array, Index
 
 _BLOCKS = 16  # blocks of 16 columns that stay in the first-level cache
@@ -184,9 +184,8 @@ def _compare_many(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: An
                 for k in range(d + 1):
                     put(B, x, k, splat(left[row, k]))
                 _multiply(flat, row * size + d + 1, B, y + (d + 1) * WIDTH, a, d)
-            squares = mix(B, a, d)
-            bidiagonalise(B, a, work, q, e, d, squares)
-            value = get(B, x, d) + get(B, y, d) - singular_sum(B, q, e, d) * 2.0
+            bidiagonalise(B, a, work, q, e, d)
+            value = get(B, x, d) + get(B, y, d) - singular_sum(B, q, e, work, d) * 2.0
             value = where_less(value, splat(0.0), splat(0.0), value)
             for k in range(d):
                 shift = get(B, x, k) - get(B, y, k)

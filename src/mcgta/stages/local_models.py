@@ -200,6 +200,8 @@ def _regularise(
     match kind:
         case "graphical_lasso":
             fitted, gaps = graphical_lasso(cov, alpha, in_place=True)
+            if np.abs(gaps).max(initial=0.0) <= _ACCEPTED_GAP:
+                return fitted, {}
             unsure = np.flatnonzero(~(np.abs(gaps) <= _ACCEPTED_GAP))
             variance = np.diagonal(cov[unsure], axis1=1, axis2=2)
             narrow = 2 * alpha <= _ACCEPTED_ERROR * np.where(variance > 0, variance, np.inf).min(axis=1, initial=np.inf)
