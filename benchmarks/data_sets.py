@@ -12,7 +12,7 @@ import numpy as np
 from mcgta import find_neighborhoods, fit_local_models, read_positions
 from mcgta.observations import Observations, sort_observations
 from mcgta.stages.local_models import LocalModels
-from mcgta.stages.neighborhoods import Neighborhoods
+from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
 
 TITLES = {"vehicle": "Vehicle", "pavement": "Pavement", "inat_subset": "iNat subset"}
 NEIGHBORS, ALPHA = 30, 0.01
@@ -25,7 +25,7 @@ class Dataset:
     data: Observations
 
     @cached_property
-    def neighborhoods(self) -> Neighborhoods:
+    def neighborhoods(self) -> Neighborhoods | TimeWindows:
         """The windows."""
         return find_neighborhoods(self.data.positions, NEIGHBORS)
 

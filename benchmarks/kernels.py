@@ -52,7 +52,7 @@ TILE = 256
 BATCH, BATCH_PAIRS = (slice(0, 128), slice(0, 156)), 128 * 156
 DGEMM = 1024
 LEAST = 0.02  # seconds of a turn
-SWEEPS = 4  # see operations
+NODES = 32  # see operations
 
 
 @dataclass
@@ -119,11 +119,9 @@ def _lasso(bench: Bench, line: Ratio, dataset: Dataset) -> None:
 def operations(d: int) -> int:
     """Return the floating-point operations of W2 squared of one pair, divisions and roots counted as one each.
 
-    d >= 4: product of the triangular factors d (d + 1)(2 d + 1)/3; reflection of its columns 2 d^2; bidiagonalisation
-    sum over m < d of 8 m^2 + 2 m, which is 8/3 d^3 and lower terms; 19 for each entry of a dqds sweep, nominally 4 sweeps
-    for each of the d - 3 singular values that are deflated (random covariances take 4.7 until all 16 lanes have
-    settled); 110 for the last three; 3 d + 4 for means and traces. d = 2, 3: as the closed forms are written, with 3 steps of
-    Newton's method. What lanes do beyond that while waiting for each other is not counted.
+    d >= 4: product of the triangular factors d (d + 1)(2 d + 1)/3; bidiagonalisation, sum over m < d of 8 m^2 + 2 m, which is
+    8/3 d^3 and lower terms; traces 6 d; symmetric functions 2 d (d + 1); the rule, 4 d for each of its nodes, nominally
+    32; 3 d + 4 for means and traces. d = 2, 3: as the closed forms are written, with 3 steps of Newton's method.
     """
     ends = 3 * d + 4
     if d == 2:
@@ -132,8 +130,7 @@ def operations(d: int) -> int:
         return 19 + 17 + 27 + 17 + 5 + 11 + 3 * 20 + ends
     product = d * (d + 1) * (2 * d + 1) // 3
     bidiagonal = sum(8 * m * m + 2 * m for m in range(1, d))
-    sweeps = 19 * SWEEPS * sum(range(3, d))
-    return product + 2 * d * d + bidiagonal + sweeps + 110 + ends
+    return product + bidiagonal + 6 * d + 2 * d * (d + 1) + NODES * 4 * d + ends
 
 
 def wasserstein(bench: Bench) -> None:

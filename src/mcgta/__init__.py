@@ -15,7 +15,7 @@ from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss, Objective
 from mcgta.stages.membership import Membership
-from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
+from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
 from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
 
@@ -36,6 +36,7 @@ __all__ = [
     "PairTest",
     "Positions",
     "Semivariogram",
+    "TimeWindows",
     "compare_features",
     "compare_models",
     "empirical_semivariogram",

@@ -27,7 +27,7 @@ from mcgta.stages.dissimilarity import (
 from mcgta.stages.empirical import empirical_semivariogram
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
-from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
+from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
 from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
 from mcgta.types import Array, Index
@@ -115,7 +115,12 @@ class Algorithm:
         return self.models_on(data.X, neighborhoods, prior, data.seed, progress)
 
     def models_on(
-        self, X: Array, neighborhoods: Neighborhoods, prior: MixturePrior | None, seed: int, progress: Progress
+        self,
+        X: Array,
+        neighborhoods: Neighborhoods | TimeWindows,
+        prior: MixturePrior | None,
+        seed: int,
+        progress: Progress,
     ) -> LocalModels:
         """Fit a model on each neighbourhood."""
         models = fit_local_models(

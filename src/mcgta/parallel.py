@@ -16,6 +16,8 @@ from threadpoolctl import ThreadpoolController
 from mcgta.progress import Progress
 from mcgta.types import Array
 
+_SMALLEST = 32  # rows of a tile on the diagonal of a table
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -139,6 +141,13 @@ def symmetric_table(
 
     def fill(piece: tuple[slice, slice]) -> None:
         rows, cols = piece
+        size = rows.stop - rows.start
+        if rows == cols and size > _SMALLEST:  # halves, so that little below the diagonal is computed
+            middle = rows.start + size // 2
+            before, behind = slice(rows.start, middle), slice(middle, rows.stop)
+            for quarter in ((before, before), (before, behind), (behind, behind)):
+                fill(quarter)
+            return
         values = between(rows, cols)
         if rows == cols:
             above = np.triu(values, 1)

@@ -16,12 +16,12 @@ from mcgta.stages.lags import stack_lags
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Loss
 from mcgta.stages.membership import Membership
-from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
+from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.types import Array, Index, Labels
 
 _TILE = 256
 
-FitModels = Callable[[Array, Neighborhoods], LocalModels]
+FitModels = Callable[[Array, Neighborhoods | TimeWindows], LocalModels]
 MakeLoss = Callable[[Array, LocalModels | None, Positions], Loss]
 
 
@@ -91,7 +91,7 @@ def place_new(
     return labels, strengths
 
 
-def _neighborhoods(positions: Positions, fitted: int, n: int, weights: str) -> Neighborhoods:
+def _neighborhoods(positions: Positions, fitted: int, n: int, weights: str) -> Neighborhoods | TimeWindows:
     """Neighbourhoods of the new observations: in the fit for those within its reach, among all beyond it."""
     of_fit = np.arange(len(positions)) < fitted
     new = np.arange(fitted, len(positions))

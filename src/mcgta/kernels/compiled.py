@@ -63,6 +63,8 @@ class Kernel:
 
 def native(array: Any, dtype: type = np.float64) -> NDArray[Any]:
     """Return an array as kernels take it: of this type, contiguous and writable; itself where it is."""
+    if isinstance(array, np.ndarray) and array.dtype == dtype and array.flags.carray:
+        return array
     return np.require(array, dtype, ("C", "W"))
 
 

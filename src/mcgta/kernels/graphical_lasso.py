@@ -63,8 +63,8 @@ def graphical_lasso(covs: Array, alpha: float, *, in_place: bool = False) -> tup
     pairs = d * (d - 1) // 2
     room = workspace(d + 10 * d * d + 2 + 2 * pairs + pairs * pairs)
     _fit(covs, float(alpha), fitted, gaps, room, np.zeros((2 * pairs + 1) * WIDTH, dtype=np.int64))
-    hard = np.flatnonzero(~(gaps <= GAP))
-    if hard.size:
+    if not gaps.max(initial=0.0) <= GAP:  # or NaN
+        hard = np.flatnonzero(~(gaps <= GAP))
         fitted[hard], gaps[hard] = careful_lasso(covs[hard], alpha)
     return fitted, gaps
 

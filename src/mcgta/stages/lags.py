@@ -10,7 +10,7 @@ import numpy as np
 
 from mcgta.kernels.metrics import TIE
 from mcgta.positions import Positions
-from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
+from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.types import Array, Index
 
 
@@ -40,7 +40,7 @@ def stack_lags(X: Array, positions: Positions, lags: int) -> Array:
     return X[source].reshape(X.shape[0], -1)
 
 
-def _by_distance(near: Neighborhoods, positions: Positions) -> Index:
+def _by_distance(near: Neighborhoods | TimeWindows, positions: Positions) -> Index:
     """Return each row's neighbours from near to far, tied ones in canonical order, the observation itself first."""
     canonical = np.empty(len(positions), dtype=np.intp)
     canonical[np.lexsort([*positions.coordinates.T[::-1], positions.groups])] = np.arange(len(positions))

@@ -17,7 +17,7 @@ from mcgta.kernels.factors import psd_roots
 from mcgta.kernels.graphical_lasso import graphical_lasso
 from mcgta.parallel import run, tiles
 from mcgta.progress import Progress
-from mcgta.stages.neighborhoods import Neighborhoods
+from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
 from mcgta.stages.prior import MixturePrior, update
 from mcgta.types import Array, Index, Mask
 
@@ -96,7 +96,7 @@ class LocalModels(Archived):
 
 def fit_local_models(
     X: Array,
-    neighborhoods: Neighborhoods,
+    neighborhoods: Neighborhoods | TimeWindows,
     *,
     covariance: str = "graphical_lasso",
     alpha: float = 0.01,
@@ -132,39 +132,47 @@ def fit_local_models(
     if X.ndim != 2 or not np.isfinite(X).all():
         raise ValueError(f"X must be a table of finite numbers, got shape {X.shape}")
     X = np.ascontiguousarray(X, dtype=np.float64)
-    last = max(neighborhoods.indices[:, -1].max(initial=-1), neighborhoods.centers.max(initial=-1))  # indices ascend
+    count, d = len(neighborhoods), X.shape[1]
+    starts = neighborhoods.windows if X.shape[0] >= neighborhoods.n_neighbors else None
+    gathered = starts is None or covariance in ("min_cov_det", "ledoit_wolf")
+    if starts is not None:
+        last, origins = len(neighborhoods) - 1, _origins(np.maximum(starts, 0))
+    else:
+        named = neighborhoods.indices[:, -1]  # the last of each, since they ascend
+        last = max(named.max(initial=-1), neighborhoods.centers.max(initial=-1))
     if last >= X.shape[0]:
         raise ValueError(f"neighborhoods names row {last}, but X has {X.shape[0]} rows")
-    count, d = len(neighborhoods), X.shape[1]
     means, covs = np.empty((count, d)), np.empty((count, d, d))
     failures: dict[int, str] = {}
     prior_moments = None if prior is None else prior.at(X[neighborhoods.centers])
     strength = float(neighborhoods.n_neighbors) if prior_strength is None else prior_strength
-    complete, consecutive = neighborhoods.complete, neighborhoods.consecutive
-    starts, origins = neighborhoods.windows
+    complete = neighborhoods.complete
 
     def fit_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
-        indices, weights = neighborhoods.indices[part], neighborhoods.weights[part]
         trouble = dict.fromkeys(
             np.flatnonzero(~complete[part]).tolist(),
             f"fewer than n_neighbors={neighborhoods.n_neighbors} observations in its group or within reach",
         )
+        size = float(neighborhoods.n_neighbors) * np.ones(part.stop - part.start)  # effective, of each neighbourhood
+        if gathered:
+            indices, weights = neighborhoods.part(part)
+            members = np.maximum(indices, 0)
+            size = 1.0 / (weights**2).sum(axis=1)
         if covariance == "min_cov_det":
-            mean, cov, failed = _min_cov_det(X[indices], random_state)
+            mean, cov, failed = _min_cov_det(X[members], random_state)
             trouble = {**failed, **trouble}
-        elif consecutive:
+        elif starts is not None:
             own = (means[part], covs[part])  # slices of the result, written where they belong
-            mean, cov = moments.sliding_moments(X, starts[part], origins[part], neighborhoods.n_neighbors, out=own)
+            first = np.maximum(starts[part], 0)
+            mean, cov = moments.sliding_moments(X, first, origins[part], neighborhoods.n_neighbors, out=own)
         else:
-            mean, cov = moments.window_moments(X, np.maximum(indices, 0), weights)
-        counted = covariance == "oas" or prior_moments is not None
-        size = 1.0 / (weights**2).sum(axis=1) if counted else weights[:, 0]
+            mean, cov = moments.window_moments(X, members, weights)
         center = mean
         if prior_moments is not None:
             mean, cov = update(mean, cov, prior_moments[0][part], prior_moments[1][part], size, strength)
         noise = None
         if covariance == "ledoit_wolf":
-            noise = moments.quartic_sums(X, np.maximum(indices, 0), weights, center, np.ascontiguousarray(cov))
+            noise = moments.quartic_sums(X, members, weights, center, np.ascontiguousarray(cov))
         cov, failed = _regularise(covariance, cov, noise, size, alpha, shrinkage)
         return mean, cov, {**failed, **trouble}
 
@@ -191,6 +199,13 @@ def fit_local_models(
     means[rows] = np.nan
     covs[rows] = np.nan
     return LocalModels(means, covs, dict(sorted(failures.items())), prior)
+
+
+def _origins(starts: Index) -> Index:
+    """First row of the first window in each one's run of windows that begin a row apart at most."""
+    step = np.diff(starts, prepend=starts[:1] - 2)
+    runs = np.flatnonzero((step != 0) & (step != 1))
+    return np.repeat(starts[runs], np.diff(runs, append=starts.size))
 
 
 def _regularise(

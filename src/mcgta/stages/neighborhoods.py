@@ -19,6 +19,7 @@ from scipy.spatial import KDTree
 
 from mcgta.archive import Archived
 from mcgta.kernels.metrics import TIE
+from mcgta.kernels.time_windows import time_windows
 from mcgta.positions import Positions
 from mcgta.types import Array, Index, Mask
 
@@ -87,20 +88,87 @@ class Neighborhoods(Archived):
         return np.asarray(self.indices[:, 0] >= 0)
 
     @property
-    def consecutive(self) -> bool:
-        """Whether each neighbourhood is n rows in a row that count alike: a window of time."""
-        indices, n = self.indices, self.n_neighbors
-        ordered = indices[:, -1] - indices[:, 0] == n - 1  # indices ascend
-        alike = self.weights.strides == (0, 0) or bool((self.weights == self.weights[:1, :1]).all())
-        return alike and bool((ordered | ~self.complete).all())
+    def windows(self) -> Index | None:
+        """First row of each neighbourhood where all are n rows in a row that count alike; else None."""
+        return None
+
+    def part(self, rows: slice) -> tuple[Index, Array]:
+        """Indices and weights of some neighbourhoods."""
+        return self.indices[rows], self.weights[rows]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TimeWindows(Archived):
+    """The neighbours of N observations along time where they are n rows in a row; tables are made when asked for.
+
+    Attributes
+    ----------
+    times : (N,) of the observations, in groups of ascending time
+    starts : (N,) first row of each neighbourhood; -1 for an observation whose group is too small
+    n_neighbors : the size n of each
+    kind : of the weights, as in :func:`find_neighborhoods`
+    """
+
+    times: Array
+    starts: Index
+    n_neighbors: int
+    kind: str = "uniform"
+
+    def __post_init__(self) -> None:
+        if self.starts.shape != self.times.shape or self.times.ndim != 1:
+            raise ValueError(f"starts {self.starts.shape} and times {self.times.shape} do not fit together")
+        last = self.starts.max(initial=-1) + self.n_neighbors * bool(self.starts.size)
+        if self.n_neighbors < 1 or self.starts.min(initial=0) < -1 or last > max(len(self), self.n_neighbors - 1):
+            raise ValueError(f"starts name rows up to {last - 1}, of {len(self)}")
+        _known(self.kind)
+
+    def __repr__(self) -> str:
+        return f"TimeWindows({len(self)} observations, n_neighbors={self.n_neighbors})"
+
+    def __len__(self) -> int:
+        return int(self.starts.shape[0])
 
     @property
-    def windows(self) -> tuple[Index, Index]:
-        """First row of each neighbourhood, and of the first one in its run of neighbourhoods that begin a row apart at most."""
-        starts = np.maximum(self.indices[:, 0], 0)
-        step = np.diff(starts, prepend=starts[:1] - 2)
-        runs = np.flatnonzero((step != 0) & (step != 1))
-        return starts, np.repeat(starts[runs], np.diff(runs, append=starts.size))
+    def centers(self) -> Index:
+        """(N,) row of the observation whose neighbourhood this is."""
+        return np.arange(len(self))
+
+    @property
+    def complete(self) -> Mask:
+        """(N,) whether the observation has a neighbourhood."""
+        return np.asarray(self.starts >= 0)
+
+    @property
+    def windows(self) -> Index | None:
+        """First row of each neighbourhood where all of them count alike; else None."""
+        return self.starts if self.kind == "uniform" else None
+
+    @property
+    def indices(self) -> Index:
+        """(N, n) rows of the neighbours, ascending; -1 throughout where there are none."""
+        return self._indices(slice(None))
+
+    @property
+    def distances(self) -> Array:
+        """(N, n) distance to each, in the unit of time."""
+        return self._distances(slice(None))
+
+    @property
+    def weights(self) -> Array:
+        """(N, n) weight of each, summing to one."""
+        return _weigh(self.distances, self.kind)
+
+    def part(self, rows: slice) -> tuple[Index, Array]:
+        """Indices and weights of some neighbourhoods."""
+        return self._indices(rows), _weigh(self._distances(rows), self.kind)
+
+    def _indices(self, rows: slice) -> Index:
+        starts = self.starts[rows, None]
+        return np.where(starts < 0, -1, starts + np.arange(self.n_neighbors))
+
+    def _distances(self, rows: slice) -> Array:
+        indices = self._indices(rows)
+        return np.where(indices < 0, np.nan, np.abs(self.times[indices] - self.times[rows, None]))
 
 
 def find_neighborhoods(
@@ -110,7 +178,7 @@ def find_neighborhoods(
     weights: str = "uniform",
     of: Index | None = None,
     among: Mask | None = None,
-) -> Neighborhoods:
+) -> Neighborhoods | TimeWindows:
     """Find the n nearest observations of each observation, itself included.
 
     Parameters
@@ -124,6 +192,11 @@ def find_neighborhoods(
     """
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors={n_neighbors} must be at least 1")
+    _known(weights)
+    if of is None and among is None and positions.metric == "time":
+        windows = _windows(positions, n_neighbors, weights)
+        if windows is not None:
+            return windows
     open_ = np.ones(len(positions), dtype=bool) if among is None else among
     centers = np.arange(len(positions)) if of is None else np.asarray(of, dtype=np.intp)
     indices = np.full((centers.size, n_neighbors), -1, dtype=np.intp)
@@ -143,12 +216,26 @@ def find_neighborhoods(
     return Neighborhoods(centers, indices, distances, _weigh(distances, weights))
 
 
+def _windows(positions: Positions, n: int, weights: str) -> TimeWindows | None:
+    """Find the neighbourhoods as windows, where rows are in order of group and time and all neighbourhoods are some."""
+    times, groups = positions.coordinates[:, 0], positions.groups
+    changes = groups[1:] != groups[:-1]
+    if not ((groups[1:] >= groups[:-1]) & (changes | (times[1:] >= times[:-1]))).all():
+        return None
+    ends = np.append(np.flatnonzero(changes) + 1, times.size)
+    starts, broken = time_windows(times, ends, n, tie=TIE, rounding=positions.rounding)
+    return None if broken else TimeWindows(times, starts, n, weights)
+
+
+def _known(weights: str) -> None:
+    if weights != "uniform" and weights not in KERNELS:
+        raise ValueError(f"weights={weights!r} is not one of uniform, {', '.join(KERNELS)}")
+
+
 def _weigh(distances: Array, weights: str) -> Array:
     n = distances.shape[1]
     if weights == "uniform":
         return np.broadcast_to(1.0 / n, distances.shape)  # one number, not a table of it
-    if weights not in KERNELS:
-        raise ValueError(f"weights={weights!r} is not one of uniform, {', '.join(KERNELS)}")
     width = np.nanmax(np.nan_to_num(distances), axis=1, keepdims=True) * (n + 1) / n
     scaled = np.divide(distances, width, out=np.zeros_like(distances), where=width > 0)
     values = KERNELS[weights](np.nan_to_num(scaled))
