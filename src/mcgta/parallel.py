@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -71,13 +72,36 @@ def run(
         yield from _share_out(function, tasks, workers)
 
 
-def _share_out(function: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
-    """Work on the tasks together with ``workers - 1`` new threads, whoever is free taking the next.
+class _Crew:
+    """Threads that wait for something to do, started when first needed and kept: starting one takes as long as small work."""
 
-    A pool of threads costs most of a millisecond to set up and to talk to, as much as whole stages of small data.
-    """
+    def __init__(self) -> None:
+        self._idle: list[SimpleQueue[Callable[[], None]]] = []
+        os.register_at_fork(after_in_child=self._idle.clear)  # threads do not survive a fork
+
+    def ask(self, work: Callable[[], None]) -> None:
+        """Let one of them do this, which must not raise."""
+        try:
+            inbox = self._idle.pop()
+        except IndexError:
+            inbox = SimpleQueue()
+            Thread(target=self._serve, args=(inbox,), name="mcgta", daemon=True).start()
+        inbox.put(work)
+
+    def _serve(self, inbox: SimpleQueue[Callable[[], None]]) -> None:
+        while True:
+            inbox.get()()
+            self._idle.append(inbox)
+
+
+_crew = _Crew()
+
+
+def _share_out(function: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
+    """Work on the tasks together with ``workers - 1`` other threads, whoever is free taking the next."""
     turn = count()
     finished: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+    left: SimpleQueue[None] = SimpleQueue()
     stopped = False
 
     def work_on_next() -> bool:
@@ -94,10 +118,10 @@ def _share_out(function: Callable[[Task], Result], tasks: Sequence[Task], worker
     def work() -> None:
         while work_on_next():
             pass
+        left.put(None)
 
-    threads = [Thread(target=work, daemon=True) for _ in range(workers - 1)]
-    for thread in threads:
-        thread.start()
+    for _ in range(workers - 1):
+        _crew.ask(work)
     early: dict[int, Any] = {}
     try:
         for wanted in range(len(tasks)):
@@ -111,8 +135,8 @@ def _share_out(function: Callable[[Task], Result], tasks: Sequence[Task], worker
             yield early.pop(wanted)
     finally:  # where somebody failed or lost interest, nothing more is begun
         stopped = True
-        for thread in threads:
-            thread.join()
+        for _ in range(workers - 1):
+            left.get()
 
 
 def tiles(count: int, size: int) -> list[slice]:

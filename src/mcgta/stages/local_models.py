@@ -133,10 +133,10 @@ def fit_local_models(
         raise ValueError(f"X must be a table of finite numbers, got shape {X.shape}")
     X = np.ascontiguousarray(X, dtype=np.float64)
     count, d = len(neighborhoods), X.shape[1]
-    starts = neighborhoods.windows if X.shape[0] >= neighborhoods.n_neighbors else None
-    gathered = starts is None or covariance in ("min_cov_det", "ledoit_wolf")
-    if starts is not None:
-        last, origins = len(neighborhoods) - 1, _origins(np.maximum(starts, 0))
+    windows = neighborhoods.windows if X.shape[0] >= neighborhoods.n_neighbors else None
+    gathered = windows is None or covariance in ("min_cov_det", "ledoit_wolf")
+    if windows is not None:
+        last = len(neighborhoods) - 1
     else:
         named = neighborhoods.indices[:, -1]  # the last of each, since they ascend
         last = max(named.max(initial=-1), neighborhoods.centers.max(initial=-1))
@@ -161,10 +161,10 @@ def fit_local_models(
         if covariance == "min_cov_det":
             mean, cov, failed = _min_cov_det(X[members], random_state)
             trouble = {**failed, **trouble}
-        elif starts is not None:
+        elif windows is not None:
             own = (means[part], covs[part])  # slices of the result, written where they belong
-            first = np.maximum(starts[part], 0)
-            mean, cov = moments.sliding_moments(X, first, origins[part], neighborhoods.n_neighbors, out=own)
+            starts, origins = windows
+            mean, cov = moments.sliding_moments(X, starts[part], origins[part], neighborhoods.n_neighbors, out=own)
         else:
             mean, cov = moments.window_moments(X, members, weights)
         center = mean
@@ -199,13 +199,6 @@ def fit_local_models(
     means[rows] = np.nan
     covs[rows] = np.nan
     return LocalModels(means, covs, dict(sorted(failures.items())), prior)
-
-
-def _origins(starts: Index) -> Index:
-    """First row of the first window in each one's run of windows that begin a row apart at most."""
-    step = np.diff(starts, prepend=starts[:1] - 2)
-    runs = np.flatnonzero((step != 0) & (step != 1))
-    return np.repeat(starts[runs], np.diff(runs, append=starts.size))
 
 
 def _regularise(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -88,8 +89,8 @@ class Neighborhoods(Archived):
         return np.asarray(self.indices[:, 0] >= 0)
 
     @property
-    def windows(self) -> Index | None:
-        """First row of each neighbourhood where all are n rows in a row that count alike; else None."""
+    def windows(self) -> tuple[Index, Index] | None:
+        """None: these are not known to be windows."""
         return None
 
     def part(self, rows: slice) -> tuple[Index, Array]:
@@ -138,10 +139,18 @@ class TimeWindows(Archived):
         """(N,) whether the observation has a neighbourhood."""
         return np.asarray(self.starts >= 0)
 
-    @property
-    def windows(self) -> Index | None:
-        """First row of each neighbourhood where all of them count alike; else None."""
-        return self.starts if self.kind == "uniform" else None
+    @cached_property
+    def windows(self) -> tuple[Index, Index] | None:
+        """First row of each neighbourhood, and of the first one in its run; None unless all neighbours count alike.
+
+        Within a run neighbourhoods begin a row apart at most. Where there is none, the first row is 0.
+        """
+        if self.kind != "uniform":
+            return None
+        starts = np.maximum(self.starts, 0)
+        step = np.diff(starts, prepend=starts[:1] - 2)
+        runs = np.flatnonzero((step != 0) & (step != 1))
+        return starts, np.repeat(starts[runs], np.diff(runs, append=starts.size))
 
     @property
     def indices(self) -> Index:
