@@ -144,6 +144,16 @@ def tiles(count: int, size: int) -> list[slice]:
     return [slice(start, min(count, start + size)) for start in range(0, count, size)]
 
 
+def tapered(count: int, size: int, least: int) -> list[slice]:
+    """Cut ``range(count)`` into slices, each an eighth of what remains within these limits, so that threads finish together."""
+    parts, start = [], 0
+    while start < count:
+        stop = min(count, start + min(size, max(least, (count - start) // 8)))
+        parts.append(slice(start, stop))
+        start = stop
+    return parts
+
+
 def triangle(count: int, size: int) -> list[tuple[slice, slice]]:
     """Return the tiles (rows, columns) of a square table that lie on or above its diagonal."""
     parts = tiles(count, size)

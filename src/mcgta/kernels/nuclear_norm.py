@@ -75,7 +75,7 @@ def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int) -> None:
     lean()
     z, p, w = work, work + d * WIDTH, work + 2 * d * WIDTH
     limit = splat(_NOTHING)
-    for k in range(d - 1):
+    for k in range(d - 2):
         v = a + k * d * WIDTH
         corner = get(B, v, k)
         norm2 = corner * corner
@@ -128,10 +128,6 @@ def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int) -> None:
             inner = inner + z1 * p1 + z2 * p2
             c += 2
         put(B, e, k, norm2)
-        if k == d - 2:
-            last = get(B, a, d * d - 1) - get(B, z, d - 1) * get(B, v, d - 1)
-            put(B, q, d - 1, last * last)
-            return
 
         norm = sqrt(norm2)
         corner = get(B, p, k + 1)
@@ -181,6 +177,21 @@ def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int) -> None:
                 put(B, one, r, get(B, one, r) - left * z1 - right * p1)
                 put(B, two, r, get(B, two, r) - left * z2 - right * p2)
             c += 2
+
+    # What is left, with columns (x, y) and (s, t), needs no reflection: |x, y|, and xs + yt and xt - ys divided by it.
+    one = a + (d - 2) * d * WIDTH
+    two = one + d * WIDTH
+    x = get(B, one, d - 2)
+    y = get(B, one, d - 1)
+    s = get(B, two, d - 2)
+    t = get(B, two, d - 1)
+    norm2 = x * x + y * y
+    scale = 1.0 / (norm2 + _TINY)
+    along = x * s + y * t
+    across = x * t - y * s
+    put(B, q, d - 2, norm2)
+    put(B, e, d - 2, where_less(limit, norm2, along * along * scale, s * s))
+    put(B, q, d - 1, where_less(limit, norm2, across * across * scale, t * t))
 
 
 @helper

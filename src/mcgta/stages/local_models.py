@@ -15,7 +15,7 @@ from mcgta.kernels import moments
 from mcgta.kernels.careful_lasso import GAP
 from mcgta.kernels.factors import psd_roots
 from mcgta.kernels.graphical_lasso import graphical_lasso
-from mcgta.parallel import run, tiles
+from mcgta.parallel import run, tapered, tiles
 from mcgta.progress import Progress
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
 from mcgta.stages.prior import MixturePrior, update
@@ -23,7 +23,7 @@ from mcgta.types import Array, Index, Mask
 
 COVARIANCES = ("graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_wolf", "oas")
 
-_TILE, _SLOW_TILE, _LEAST_TILES = 8192, 64, 8
+_TILE, _LEAST_TILE, _SLOW_TILE = 8192, 512, 64
 # A graphical lasso has failed above this duality gap, unless alpha is so small against the variances that every point of
 # the dual's box is within this error of the solution, on the scale of correlations.
 _ACCEPTED_GAP = 1e-6
@@ -146,21 +146,16 @@ def fit_local_models(
     failures: dict[int, str] = {}
     prior_moments = None if prior is None else prior.at(X[neighborhoods.centers])
     strength = float(neighborhoods.n_neighbors) if prior_strength is None else prior_strength
-    complete = neighborhoods.complete
 
     def fit_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
-        trouble = dict.fromkeys(
-            np.flatnonzero(~complete[part]).tolist(),
-            f"fewer than n_neighbors={neighborhoods.n_neighbors} observations in its group or within reach",
-        )
-        size = float(neighborhoods.n_neighbors) * np.ones(part.stop - part.start)  # effective, of each neighbourhood
+        trouble: dict[int, str] = {}
+        size = np.full(part.stop - part.start, float(neighborhoods.n_neighbors))  # effective, of each neighbourhood
         if gathered:
             indices, weights = neighborhoods.part(part)
             members = np.maximum(indices, 0)
             size = 1.0 / (weights**2).sum(axis=1)
         if covariance == "min_cov_det":
-            mean, cov, failed = _min_cov_det(X[members], random_state)
-            trouble = {**failed, **trouble}
+            mean, cov, trouble = _min_cov_det(X[members], random_state)
         elif windows is not None:
             own = (means[part], covs[part])  # slices of the result, written where they belong
             starts, origins = windows
@@ -174,11 +169,11 @@ def fit_local_models(
         if covariance == "ledoit_wolf":
             noise = moments.quartic_sums(X, members, weights, center, np.ascontiguousarray(cov))
         cov, failed = _regularise(covariance, cov, noise, size, alpha, shrinkage)
-        return mean, cov, {**failed, **trouble}
+        return mean, cov, {**trouble, **failed}
 
     # scikit-learn's robust estimator is slow, and it warns: warning filters are not safe among threads.
     processes = covariance == "min_cov_det"
-    parts = tiles(count, _SLOW_TILE if processes else min(_TILE, max(256, -(-count // _LEAST_TILES))))
+    parts = tiles(count, _SLOW_TILE) if processes else tapered(count, _TILE, _LEAST_TILE)
 
     def fill_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
         mean, cov, trouble = fit_tile(part)
@@ -195,6 +190,8 @@ def fit_local_models(
                 means[part], covs[part] = mean, cov
             failures.update({part.start + k: reason for k, reason in trouble.items()})
             advance(part.stop - part.start)
+    few = f"fewer than n_neighbors={neighborhoods.n_neighbors} observations in its group or within reach"
+    failures.update(dict.fromkeys(np.flatnonzero(~neighborhoods.complete).tolist(), few))
     rows = list(failures)
     means[rows] = np.nan
     covs[rows] = np.nan
