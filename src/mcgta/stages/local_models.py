@@ -173,7 +173,7 @@ def fit_local_models(
 
     # scikit-learn's robust estimator is slow, and it warns: warning filters are not safe among threads.
     processes = covariance == "min_cov_det"
-    parts = tiles(count, _SLOW_TILE) if processes else tapered(count, _TILE, _LEAST_TILE)
+    parts = tiles(count, _SLOW_TILE) if processes else tapered(count, _TILE, _LEAST_TILE, n_jobs)
 
     def fill_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
         mean, cov, trouble = fit_tile(part)
