@@ -249,7 +249,7 @@ def lean(typing: Any) -> Any:
 def workspace(groups: int) -> Array:
     """Return room for that many groups of 8 lanes, beginning at a cache line, so that none straddles two."""
     room = np.zeros(groups * WIDTH + _LINE // 8)
-    skip = (-room.ctypes.data % _LINE) // 8
+    skip = (-room.__array_interface__["data"][0] % _LINE) // 8
     return room[skip : skip + groups * WIDTH]
 
 

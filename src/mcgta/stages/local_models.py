@@ -146,10 +146,11 @@ def fit_local_models(
     failures: dict[int, str] = {}
     prior_moments = None if prior is None else prior.at(X[neighborhoods.centers])
     strength = float(neighborhoods.n_neighbors) if prior_strength is None else prior_strength
+    sizes = np.broadcast_to(float(neighborhoods.n_neighbors), count)  # effective, of each neighbourhood
 
     def fit_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
         trouble: dict[int, str] = {}
-        size = np.full(part.stop - part.start, float(neighborhoods.n_neighbors))  # effective, of each neighbourhood
+        size = sizes[part]
         if gathered:
             indices, weights = neighborhoods.part(part)
             members = np.maximum(indices, 0)
