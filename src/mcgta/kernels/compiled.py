@@ -20,7 +20,10 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba import types
 from numba.core import config as numba_config
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
@@ -29,9 +32,21 @@ _lock = threading.RLock()
 _noticed = threading.Event()
 
 _njit: Any = numba.njit
+carray: Any = numba.carray
+_emitted: Any = intrinsic  # for type checkers: what Python calls has other arguments than what Numba emits it from
+
+
+def _cfunc(signature: str, *, nogil: bool, **options: Any) -> Any:
+    return numba.cfunc(signature, nopython=True, **options)
+
 
 helper: Callable[[Callable[..., Any]], Any] = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
 """Decorator of a function that kernels call; compiled by itself, and into them."""
+
+plain: Callable[[Callable[..., Any]], Any] = _njit(
+    no_cpython_wrapper=True, no_cfunc_wrapper=True, **{**_OPTIONS, "fastmath": False}
+)
+"""The same without fusing products and sums: NumPy's arithmetic, to the last bit, whoever calls it."""
 
 snippet: Callable[[Callable[..., Any]], Any] = _njit(inline="always", **_OPTIONS)
 """Decorator of a short function that kernels and helpers call; written out in them, which takes less time to compile."""
@@ -61,6 +76,58 @@ class Kernel:
         return self._compiled
 
 
+class Shared:
+    """A function that is compiled once and called from several kernels through its address, not compiled into each of them.
+
+    Arguments are arrays, of which it gets the first entry's address and the size, and integers; see :func:`call`.
+    """
+
+    def __init__(self, function: Callable[..., None], signature: str) -> None:
+        self.function = function
+        self.signature = signature
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self._compiled: Any = None
+
+    @property
+    def compiled(self) -> Any:
+        """The C function."""
+        if self._compiled is None:
+            with _lock, _notice():
+                self._compiled = self._compiled or _compile(self.function, self.signature, _OPTIONS, make=_cfunc)
+        return self._compiled
+
+    @property
+    def address(self) -> int:
+        """Where it is; a number that kernels take."""
+        return int(self.compiled.address)
+
+
+def shared(signature: str) -> Callable[[Callable[..., None]], Shared]:
+    """Decorate a function of arrays and integers, the signature that of a C function: a pointer and a size for each array."""
+    return lambda function: Shared(function, signature)
+
+
+@_emitted
+def call(typing: Any, address: Any, arguments: Any) -> Any:
+    """Call the shared function at ``address`` with a tuple of flat arrays and integers."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        passed = []
+        for k, kind in enumerate(sig.args[1]):
+            value = builder.extract_value(args[1], k)
+            if isinstance(kind, types.Array):
+                array = context.make_array(kind)(context, builder, value)
+                passed += [array.data, array.nitems]
+            else:
+                passed.append(context.cast(builder, value, kind, types.int64))
+        function = ir.FunctionType(ir.VoidType(), [value.type for value in passed])
+        builder.call(builder.inttoptr(args[0], function.as_pointer()), passed)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, arguments), generate
+
+
 def native(array: Any, dtype: type = np.float64) -> NDArray[Any]:
     """Return an array as kernels take it: of this type, contiguous and writable; itself where it is."""
     if isinstance(array, np.ndarray) and array.dtype == dtype and array.flags.carray:
@@ -88,14 +155,17 @@ def kernel(signature: str, *, reorder: bool = False, literal: bool = False) -> C
     return lambda function: Kernel(function, signature, options)
 
 
-def _compile(function: Callable[..., Any], signature: str, options: dict[str, Any]) -> Callable[..., Any]:
+def _compile(
+    function: Callable[..., Any], signature: str, options: dict[str, Any], make: Callable[..., Any] = _njit
+) -> Callable[..., Any]:
     if vars(numba_config).get("DISABLE_JIT"):
         raise RuntimeError("mcgta's kernels need Numba's compiler, which NUMBA_DISABLE_JIT turns off; unset it")
     function.__qualname__ = f"{function.__name__}_{_sources()}"  # which names its file in the cache
     try:
-        return _njit(signature, cache=True, **options)(function)
+        compiled: Callable[..., Any] = make(signature, cache=True, **options)(function)
     except Exception:  # a damaged cache can raise anything; what is wrong with the function itself is raised again
-        return _njit(signature, **options)(function)
+        compiled = make(signature, **options)(function)
+    return compiled
 
 
 @cache

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcgta.kernels.compiled import helper, snippet
+from mcgta.kernels.compiled import carray, helper, shared, snippet
 from mcgta.kernels.lanes import (
     WIDTH,
     any_less,
@@ -344,3 +344,14 @@ def singular_sum(B: Any, q: int, e: int, work: int, d: int) -> Any:
             value = _by_sweeps(B, q + lane, e + lane, d, rule, B[largest + lane])
         B[largest + lane] = value
     return get(B, largest, 0) * sqrt(sqrt(squares))
+
+
+@shared("void(CPointer(float64), int64, int64, int64, int64, int64, int64, int64)")
+def nuclear_norms(room: Any, size: int, a: int, work: int, q: int, e: int, d: int, result: int) -> None:
+    """Nuclear norms of the 8 matrices (d, d) at ``a``, d >= 4, to ``result``.
+
+    ``work`` has room for 3 d lanes, ``q`` and ``e`` for d each. The matrices are destroyed.
+    """
+    B = carray(room, size)
+    bidiagonalise(B, a, work, q, e, d)
+    put(B, result, 0, singular_sum(B, q, e, work, d))

@@ -26,8 +26,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-from mcgta.kernels.compiled import helper, kernel, native, native_rows, snippet
+from mcgta.kernels.compiled import call, carray, helper, kernel, native, native_rows, shared, snippet
 from mcgta.kernels.factors import symmetric_roots, triangular_factors
 from mcgta.kernels.lanes import (
     WIDE,
@@ -45,12 +44,13 @@ from mcgta.kernels.lanes import (
     where_less,
     workspace,
 )
-from mcgta.kernels.nuclear_norm import bidiagonalise, root_sum, singular_sum
+from mcgta.kernels.nuclear_norm import nuclear_norms, root_sum
 from mcgta.types import Array, Index
 
 _BLOCKS = 16  # blocks of 16 columns that stay in the first-level cache
-_NO_PAIRS = np.empty(0, dtype=np.int64)
-_SIGNATURE = "void(float64[:, ::1], float64[:, ::1], int64, int64[::1], int64[::1], float64[:, ::1], float64[::1])"
+_FLOATS, _ROWS = "CPointer(float64), int64", "CPointer(int64), int64"
+_ALL = np.empty(0, dtype=np.int64)
+_PAIRS = f"void({_FLOATS}, {_ROWS}, {_ROWS}, {_FLOATS}, {_FLOATS}, int64, int64)"
 
 
 def pack(means: Array, covs: Array) -> Array:
@@ -83,28 +83,44 @@ def embed(packed: Array) -> Array:
 def wasserstein2_tile(left: Array, right: Array) -> Array:
     """W2 squared of each packed model of ``left`` (R, m) from each of ``right`` (C, m), as a table (R, C)."""
     out = np.empty((left.shape[0], right.shape[0]))
-    d = features_of(left)
-    _compare(native(left), native(right), d, _NO_PAIRS, _NO_PAIRS, out)
+    d, size = features_of(left), left.shape[1]
+    if d <= 3:
+        _across_few(native(left), native(right), d, out, workspace(2 * (size + _BLOCKS * size + 1)))
+    else:
+        _across_many(native(left), native(right), d, out, pair_workspace(d), nuclear_norms.address)
     return out
 
 
 def wasserstein2_pairs(packed: Array, i: Index, j: Index) -> Array:
     """W2 squared of the packed models i[k] and j[k], as (len(i),)."""
-    out = np.empty((1, i.shape[0]))
+    out = np.empty(i.shape[0])
     d = features_of(packed)
     if i.size:
         models = native(packed)
         rows = native_rows(i, len(models)), native_rows(j, len(models))
-        _compare(models, models, d, *rows, out)
-    return out[0]
+        _list(models.reshape(-1), *rows, out, pair_workspace(d), d, *pair_functions(d))
+    return out
 
 
-def _compare(left: Array, right: Array, d: int, i: Index, j: Index, out: Array) -> None:
-    size = left.shape[1]
-    if d <= 3:
-        _compare_few(left, right, d, i, j, out, workspace(2 * (size + _BLOCKS * size + 1)))
-    else:
-        _compare_many(left, right, d, i, j, out, workspace(2 * size + d * d + 5 * d + 1))
+def pair_functions(d: int) -> tuple[int, int]:
+    """Return the addresses of the function that compares listed pairs, for use in other kernels, and of what it calls.
+
+    ``call(first, (models, i, j, out, B, d, second))``, with packed models as a flat array, rows i and j, and
+    ``pair_workspace(d)`` for B.
+    """
+    return (_pairs_few.address, 0) if d <= 3 else (_pairs_many.address, nuclear_norms.address)
+
+
+def pair_workspace(d: int) -> Array:
+    """Return room for comparing pairs."""
+    size = d + 1 + d * d
+    return workspace(2 * (2 * size + 1) if d <= 3 else 2 * size + d * d + 5 * d + 1)
+
+
+@kernel("void(float64[::1], int64[::1], int64[::1], float64[::1], float64[::1], int64, int64, int64)")
+def _list(models: Any, i: Any, j: Any, out: Any, B: Any, d: int, compare: int, norms: int) -> None:
+    """Compare listed pairs."""
+    call(compare, (models, i, j, out, B, d, norms))
 
 
 @helper
@@ -158,9 +174,20 @@ def _multiply_lanes(B: Any, x: int, y: int, a: int, d: int) -> None:
             put2(B, a, c, d, r, value)
 
 
-@kernel(_SIGNATURE)
-def _compare_many(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: Any) -> None:
-    """Compare by bidiagonalisation, d >= 4: all of left with all of right, or the pairs (i[k], j[k]) where i is not empty."""
+@snippet
+def _finish(B: Any, x: int, y: int, result: int, d: int) -> None:
+    """Turn the nuclear norms at ``result`` into W, for 8 models at ``x`` and 8 at ``y``."""
+    value = get(B, x, d) + get(B, y, d) - get(B, result, 0) * 2.0
+    value = where_less(value, splat(0.0), splat(0.0), value)
+    for k in range(d):
+        shift = get(B, x, k) - get(B, y, k)
+        value = value + shift * shift
+    put(B, result, 0, value)
+
+
+@kernel("void(float64[:, ::1], float64[:, ::1], int64, float64[:, ::1], float64[::1], int64)")
+def _across_many(left: Any, right: Any, d: int, out: Any, B: Any, norms: int) -> None:
+    """Compare all of left with all of right by bidiagonalisation, d >= 4."""
     lean()
     size = left.shape[1]
     x, y = 0, size * WIDTH
@@ -170,29 +197,53 @@ def _compare_many(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: An
     e = q + d * WIDTH
     result = e + d * WIDTH
     flat = left.reshape(-1)
-    listed = i.shape[0] > 0
     columns = out.shape[1]
     for first in range(0, columns, WIDTH):
         lanes = columns - first if columns - first < WIDTH else WIDTH
-        gather(right, first, j, WIDTH, B, y)
-        if listed:
-            gather(left, first, i, WIDTH, B, x)
+        gather(right, first, _ALL, WIDTH, B, y)
         for row in range(out.shape[0]):
-            if listed:
-                _multiply_lanes(B, x + (d + 1) * WIDTH, y + (d + 1) * WIDTH, a, d)
-            else:
-                for k in range(d + 1):
-                    put(B, x, k, splat(left[row, k]))
-                _multiply(flat, row * size + d + 1, B, y + (d + 1) * WIDTH, a, d)
-            bidiagonalise(B, a, work, q, e, d)
-            value = get(B, x, d) + get(B, y, d) - singular_sum(B, q, e, work, d) * 2.0
-            value = where_less(value, splat(0.0), splat(0.0), value)
-            for k in range(d):
-                shift = get(B, x, k) - get(B, y, k)
-                value = value + shift * shift
-            put(B, result, 0, value)
+            for k in range(d + 1):
+                put(B, x, k, splat(left[row, k]))
+            _multiply(flat, row * size + d + 1, B, y + (d + 1) * WIDTH, a, d)
+            call(norms, (B, a, work, q, e, d, result))
+            _finish(B, x, y, result, d)
             for lane in range(lanes):
                 out[row, first + lane] = B[result + lane]
+
+
+@shared(_PAIRS)
+def _pairs_many(
+    models: Any,
+    size: int,
+    i: Any,
+    count: int,
+    j: Any,
+    _j: int,
+    out: Any,
+    _out: int,
+    room: Any,
+    most: int,
+    d: int,
+    norms: int,
+) -> None:
+    """Compare listed pairs by bidiagonalisation, d >= 4."""
+    wide = d + 1 + d * d
+    packed = carray(models, (size // wide, wide))
+    left, right, B = carray(i, count), carray(j, count), carray(room, most)
+    x, y = 0, wide * WIDTH
+    a = 2 * y
+    work = a + d * d * WIDTH
+    q = work + 3 * d * WIDTH
+    e = q + d * WIDTH
+    result = e + d * WIDTH
+    for first in range(0, count, WIDTH):
+        gather(packed, first, left, WIDTH, B, x)
+        gather(packed, first, right, WIDTH, B, y)
+        _multiply_lanes(B, x + (d + 1) * WIDTH, y + (d + 1) * WIDTH, a, d)
+        call(norms, (B, a, work, q, e, d, result))
+        _finish(B, x, y, result, d)
+        for lane in range(min(WIDTH, count - first)):
+            out[first + lane] = B[result + lane]
 
 
 @snippet
@@ -288,13 +339,12 @@ def _across(B: Any, x: int, y: int, blocks: int, out: Any, at: int, d: int) -> N
             y += 3 * WIDE
 
 
-@kernel(_SIGNATURE)
-def _compare_few(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: Any) -> None:
-    """Compare in closed form, d <= 3: all of left with all of right, or the pairs (i[k], j[k]) where i is not empty."""
+@kernel("void(float64[:, ::1], float64[:, ::1], int64, float64[:, ::1], float64[::1])")
+def _across_few(left: Any, right: Any, d: int, out: Any, B: Any) -> None:
+    """Compare all of left with all of right in closed form, d <= 3."""
     lean()
     size = left.shape[1]
     columns = out.shape[1]
-    listed = i.shape[0] > 0
     block = size * WIDE
     x, y = 0, block
     result = y + _BLOCKS * block
@@ -304,22 +354,44 @@ def _compare_few(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: Any
         whole = rest // WIDE if rest < _BLOCKS * WIDE else _BLOCKS
         tail = rest - whole * WIDE if whole < _BLOCKS else 0
         for b in range(whole + (tail > 0)):
-            gather(right, start + b * WIDE, j, WIDE, B, y + b * block)
+            gather(right, start + b * WIDE, _ALL, WIDE, B, y + b * block)
         for row in range(out.shape[0]):
             at = row * columns + start
-            if listed:
-                for b in range(whole):
-                    gather(left, start + b * WIDE, i, WIDE, B, x)
-                    _across(B, x, y + b * block, 1, flat, at + b * WIDE, d)
-                gather(left, start + whole * WIDE, i, WIDE, B, x)
-            else:
-                for k in range(size):
-                    put(B, x, k, splat16(left[row, k]))
-                _across(B, x, y, whole, flat, at, d)
+            for k in range(size):
+                put(B, x, k, splat16(left[row, k]))
+            _across(B, x, y, whole, flat, at, d)
             if tail > 0:
                 _across(B, x, y + whole * block, 1, B, result, d)
                 for lane in range(tail):
                     flat[at + whole * WIDE + lane] = B[result + lane]
+
+
+@shared(_PAIRS)
+def _pairs_few(
+    models: Any,
+    size: int,
+    i: Any,
+    count: int,
+    j: Any,
+    _j: int,
+    out: Any,
+    _out: int,
+    room: Any,
+    most: int,
+    d: int,
+    norms: int,
+) -> None:
+    """Compare listed pairs in closed form, d <= 3."""
+    wide = d + 1 + d * d
+    packed = carray(models, (size // wide, wide))
+    left, right, B = carray(i, count), carray(j, count), carray(room, most)
+    x, y, result = 0, wide * WIDE, 2 * wide * WIDE
+    for first in range(0, count, WIDE):
+        gather(packed, first, left, WIDE, B, x)
+        gather(packed, first, right, WIDE, B, y)
+        _across(B, x, y, 1, B, result, d)
+        for lane in range(min(WIDE, count - first)):
+            out[first + lane] = B[result + lane]
 
 
 def null_expectation(covs: Array, sample_size: int) -> Array:
