@@ -8,6 +8,7 @@ import pytest
 
 import naive
 from mcgta.kernels import metrics
+from mcgta.kernels.compiled import kernel
 from mcgta.position_input import read_positions
 
 HALF_WAY = math.pi * naive.EARTH_RADIUS
@@ -104,6 +105,71 @@ def test_equal_positions_are_at_distance_zero_to_the_last_bit(metric):
     assert (np.diagonal(whole(found)) == 0).all()
     if metric != "time":
         assert (found.of_pairs(np.arange(0, 12, 2), np.arange(1, 12, 2)) == 0).all()
+
+
+@kernel("void(float64[:, ::1], int64, float64[:, ::1])")
+def fused_distances(points, kind, out):
+    """Compiled as most kernels are, with products and sums fused where the compiler likes."""
+    for i in range(points.shape[0]):
+        for j in range(points.shape[0]):
+            out[i, j] = metrics.place_distance(points, i, points, j, kind)
+
+
+def every_metric():
+    rng, places = np.random.default_rng(23), globe(60, 23)
+    times = rng.uniform(0, 1e7, len(places))
+    times[:3] = times[0]
+    on_earth = {"time_scale": 0.7, "space": "haversine"}
+    yield "time", rng.uniform(0, 1e7, (60, 1)), None, metrics.FLAT
+    yield "euclidean", places, None, metrics.FLAT
+    yield "euclidean", rng.normal(size=(60, 7)), None, metrics.FLAT
+    yield "spacetime", np.column_stack([places, times]), {"time_scale": 0.7}, metrics.FLAT
+    yield "haversine", places, None, metrics.SPHERE
+    yield "spacetime", np.column_stack([places, times]), on_earth, metrics.SPHERE_TIME
+
+
+@pytest.mark.parametrize(("metric", "places", "params", "kind"), list(every_metric()))
+def test_a_distance_has_the_same_bits_in_tables_lists_and_other_kernels_and_either_way_round(
+    metric, places, params, kind
+):
+    positions = read_positions(places, len(places), metric=metric, metric_params=params)
+    assert positions.kind == kind
+    table, other, every = whole(positions), np.empty((len(places), len(places))), np.arange(len(places))
+    fused_distances(positions.points, kind, other)
+    np.testing.assert_array_equal(table, other)
+    np.testing.assert_array_equal(table, table.T)
+    np.testing.assert_array_equal(table, positions.of_pairs(every[:, None], every))
+    np.testing.assert_array_equal(table[3], positions.of_pairs(every, np.array(3)))
+    np.testing.assert_array_equal(table[::-7, 5:], positions.between(every[::-7], slice(5, None)))
+    np.testing.assert_array_equal(positions.of_pairs(every - len(places), every[::-1]), table[every, every[::-1]])
+    assert (np.diagonal(table) == 0).all()
+
+
+def test_distances_in_a_flat_space_have_numpys_bits():
+    places = np.random.default_rng(29).normal(size=(50, 3))
+    square = (places[:, None, 0] - places[:, 0]) ** 2
+    for k in (1, 2):
+        square += (places[:, None, k] - places[:, k]) ** 2
+    np.testing.assert_array_equal(whole(read_positions(places, 50, metric="euclidean")), np.sqrt(square))
+
+
+def test_rows_that_are_not_there_have_no_distance():
+    positions = read_positions(np.arange(4.0), 4)
+    for row in (4, -5):
+        with pytest.raises(IndexError, match="rows"):
+            positions.of_pairs(np.array([0]), np.array([row]))
+
+
+def test_distances_that_are_held_in_a_matrix_have_no_kind():
+    positions = read_positions(np.zeros((3, 3)), 3, metric="precomputed")
+    assert positions.kind is None
+    assert positions.points is None
+
+
+def test_places_at_the_same_spot_are_as_far_apart_as_their_times_to_the_last_bit():
+    given = np.column_stack([np.full((4, 2), 12.3), [0.0, 1e-200, 0.1, 1e200]])
+    positions = read_positions(given, 4, metric="spacetime", metric_params={"time_scale": 1.0, "space": "haversine"})
+    np.testing.assert_array_equal(whole(positions), naive.distance_table(given[:, 2:], lambda a, b: abs(a[0] - b[0])))
 
 
 def test_points_for_the_search_tree_never_overstate_a_distance():

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mcgta.archive import Archived
 from mcgta.kernels import metrics
+from mcgta.kernels.compiled import native
 from mcgta.types import Array, Index
 
 Metric = Callable[[Array, Array], float]
@@ -104,17 +105,27 @@ class Positions(Archived):
 
     @cached_property
     def points(self) -> Array | None:
-        """Points (N, q) whose Euclidean distance never exceeds the metric's, for search trees; None without such."""
+        """Points (N, q) as kernels take them, which measure between them by ``kind``; None where a matrix holds the distances.
+
+        Their Euclidean distance never exceeds the metric's, so search trees can be built of them.
+        """
+        if self.kind is None:
+            return None
+        place = self.coordinates[:, :-1] if self.metric == "spacetime" else self.coordinates
+        if self.kind != metrics.FLAT:
+            place = metrics.EARTH_RADIUS * metrics.unit_vectors(place)
+        if self.metric == "spacetime":
+            place = np.column_stack([place, self.time_scale * self.coordinates[:, -1]])
+        return native(place)
+
+    @property
+    def kind(self) -> int | None:
+        """How kernels measure between ``points``: ``FLAT``, ``SPHERE`` or ``SPHERE_TIME`` of :mod:`mcgta.kernels.metrics`."""
         if self.metric in ("precomputed", "callable"):
             return None
         if self.metric == "haversine":
-            return metrics.EARTH_RADIUS * metrics.unit_vectors(self.coordinates)
-        if self.metric == "spacetime":
-            place = self.coordinates[:, :-1]
-            if self.space == "haversine":
-                place = metrics.EARTH_RADIUS * metrics.unit_vectors(place)
-            return np.column_stack([place, self.time_scale * self.coordinates[:, -1]])
-        return self.coordinates
+            return metrics.SPHERE
+        return metrics.SPHERE_TIME if self.metric == "spacetime" and self.space == "haversine" else metrics.FLAT
 
     @cached_property
     def rounding(self) -> float:
@@ -130,11 +141,8 @@ class Positions(Archived):
         if self.matrix is not None:
             table = self.matrix[rows][:, cols].copy()
         else:
-            points = self._points_required()
-            if self._flat:
-                table = metrics.euclidean_table(points[rows], points[cols])
-            else:
-                table = self._measure(points[rows][:, None, :], points[cols][None, :, :])
+            points, kind = self._measured
+            table = metrics.distance_table(points[rows], points[cols], kind)
         if self.group_names.size > 1:
             table[self.groups[rows][:, None] != self.groups[cols][None, :]] = np.inf
         return table
@@ -144,28 +152,17 @@ class Positions(Archived):
         if self.matrix is not None:
             found = self.matrix[i, j]
         else:
-            points = self._points_required()
-            found = self._measure(points[i], points[j])
+            points, kind = self._measured
+            found = metrics.pair_distances(points, np.asarray(i), np.asarray(j), kind)
         return np.where(self.groups[i] == self.groups[j], found, np.inf)
 
-    def _points_required(self) -> Array:
-        points = self.points
-        if points is None:  # pragma: no cover - __post_init__ rules it out
-            raise ValueError("these positions have neither coordinates nor a matrix")
-        return points
-
     @property
-    def _flat(self) -> bool:
-        """Whether distances are those of the points."""
-        return self.metric != "haversine" and (self.metric != "spacetime" or self.space != "haversine")
-
-    def _measure(self, a: Array, b: Array) -> Array:
-        if self.metric == "haversine":
-            return metrics.great_circle(a / metrics.EARTH_RADIUS, b / metrics.EARTH_RADIUS)
-        if self.metric == "spacetime" and self.space == "haversine":
-            ground = metrics.great_circle(a[..., :3] / metrics.EARTH_RADIUS, b[..., :3] / metrics.EARTH_RADIUS)
-            return np.hypot(ground, a[..., 3] - b[..., 3])
-        return metrics.euclidean(a, b)
+    def _measured(self) -> tuple[Array, int]:
+        """Points and how to measure between them."""
+        points, kind = self.points, self.kind
+        if points is None or kind is None:  # pragma: no cover - __post_init__ rules it out
+            raise ValueError("these positions have neither coordinates nor a matrix")
+        return points, kind
 
     def take(self, index: Index) -> Positions:
         """Return the positions of some observations, in the order of ``index``."""

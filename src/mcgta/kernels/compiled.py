@@ -1,8 +1,8 @@
 """Compiling on first use: once for a machine where a cache can be written, with one line of notice while it lasts.
 
-``kernel`` is for the entries that Python calls, ``helper`` and ``snippet`` for what they are made of. An entry names its
-signature, so there is one compiled form of it and no call from Python can start another; nothing is compiled before the first
-call. The compiled form is kept in Numba's cache (beside the source, else in the user's cache folder, or where
+``kernel`` is for the entries that Python calls, ``helper``, ``literal_helper`` and ``snippet`` for what they are made of. An
+entry names its signature, so there is one compiled form of it and no call from Python can start another; nothing is compiled
+before the first call. The compiled form is kept in Numba's cache (beside the source, else in the user's cache folder, or where
 ``NUMBA_CACHE_DIR`` says), under a name that changes with any file of this folder. Where nothing can be written or what is there
 cannot be read, the entry is compiled for this process only.
 """
@@ -43,13 +43,40 @@ def _cfunc(signature: str, *, nogil: bool, **options: Any) -> Any:
 helper: Callable[[Callable[..., Any]], Any] = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
 """Decorator of a function that kernels call; compiled by itself, and into them."""
 
-plain: Callable[[Callable[..., Any]], Any] = _njit(
-    no_cpython_wrapper=True, no_cfunc_wrapper=True, **{**_OPTIONS, "fastmath": False}
+literal_helper: Callable[[Callable[..., Any]], Any] = _njit(
+    no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **{**_OPTIONS, "fastmath": False}
 )
-"""The same without fusing products and sums: NumPy's arithmetic, to the last bit, whoever calls it."""
+"""Decorator of a helper whose products and sums are never fused, whatever its caller is compiled with.
+
+LLVM copies it into the caller and keeps that promise for each instruction; Numba's own copying, of a snippet, would not. So its
+results have the same bits everywhere, if it calls the mathematics library (exp, atan2, ...) by way of :func:`scalar`.
+"""
 
 snippet: Callable[[Callable[..., Any]], Any] = _njit(inline="always", **_OPTIONS)
 """Decorator of a short function that kernels and helpers call; written out in them, which takes less time to compile."""
+
+
+def scalar(function: Callable[..., float], arguments: int) -> Any:
+    """Return a function of ``math`` for use in kernels that has the same bits wherever it is called.
+
+    It is called in an LLVM function of its own. Otherwise loops could be compiled for several numbers at a time, for which the
+    mathematics library may have other functions (SVML), with other last bits.
+    """
+    double = ir.DoubleType()
+    typed = types.float64(*[types.float64] * arguments)
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        name = f"mcgta_{function.__name__}"
+        inner = builder.module.globals.get(name)
+        if inner is None:
+            inner = ir.Function(builder.module, ir.FunctionType(double, [double] * arguments), name)
+            inner.linkage = "linkonce_odr"
+            inner.attributes.add("noinline")
+            body = ir.IRBuilder(inner.append_basic_block())
+            body.ret(context.get_function(function, typed)(body, inner.args))
+        return builder.call(inner, args)
+
+    return intrinsic((lambda _, x: (typed, emit)) if arguments == 1 else (lambda _, x, y: (typed, emit)))
 
 
 class Kernel:

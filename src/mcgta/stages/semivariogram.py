@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcgta.archive import Archived
+from mcgta.kernels.curves import Curve, curve_heights, curve_of, line_through
 from mcgta.kernels.metrics import TIE
 from mcgta.stages.curve_fit import MODELS, least_squares, make_model
 from mcgta.types import Array, Index
@@ -89,15 +90,7 @@ class Semivariogram(Archived):
 
     def __call__(self, distance: Any) -> Array:
         """Gamma at each distance; the sill at infinity."""
-        h = np.asarray(distance, dtype=np.float64)
-        far = np.isinf(h)
-        if self.model == "empirical":
-            x, y = self._curve
-            out = np.minimum(np.interp(h, x, y), self.sill_)
-        else:
-            out = np.asarray(self._fitted.variogram(np.where(far, 0.0, h)), dtype=np.float64)
-            out = np.where(h == 0, self.nugget_, out)  # the limit at zero; GSTools gives zero there
-        return np.where(far, self.sill_, out)
+        return curve_heights(self.form, np.asarray(distance, dtype=np.float64))
 
     def expected(self, distance: Any) -> Array:
         """Return the dissimilarity expected of a pair at each distance, 2 gamma."""
@@ -109,9 +102,11 @@ class Semivariogram(Archived):
         return float(self.edges[-1])
 
     @cached_property
-    def _fitted(self) -> Any:
-        partial = max(self.sill_ - self.nugget_, 0.0)
-        return make_model(self.model, self.shape, var=partial, len_scale=self.length, nugget=self.nugget_)
+    def form(self) -> Curve:
+        """Code, parameters and table (x, y) of the curve, as :func:`mcgta.kernels.curves.curve_height` takes them."""
+        if self.model == "empirical":
+            return line_through(*self._curve, self.sill_)
+        return curve_of(self.model, self.nugget_, self.sill_, self.length, self.shape)
 
     @cached_property
     def _curve(self) -> tuple[Array, Array]:
