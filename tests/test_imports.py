@@ -42,6 +42,7 @@ STAGES = [
     "empirical",
     "loss",
     "clustering",
+    "loss_tree",
     "membership",
     "goodness_of_fit",
 ]

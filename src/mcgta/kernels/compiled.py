@@ -31,13 +31,14 @@ _NOTICE_AFTER = 0.7
 _lock = threading.RLock()
 _noticed = threading.Event()
 
-_njit: Any = numba.njit
-carray: Any = numba.carray
+_numba: Any = numba
+_njit = _numba.njit
+carray = _numba.carray
 _emitted: Any = intrinsic  # for type checkers: what Python calls has other arguments than what Numba emits it from
 
 
 def _cfunc(signature: str, *, nogil: bool, **options: Any) -> Any:
-    return numba.cfunc(signature, nopython=True, **options)
+    return _numba.cfunc(signature, **options)
 
 
 helper: Callable[[Callable[..., Any]], Any] = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
@@ -51,6 +52,11 @@ literal_helper: Callable[[Callable[..., Any]], Any] = _njit(
 LLVM copies it into the caller and keeps that promise for each instruction; Numba's own copying, of a snippet, would not. So its
 results have the same bits everywhere, if it calls the mathematics library (exp, atan2, ...) by way of :func:`scalar`.
 """
+
+literal_part: Callable[[Callable[..., Any]], Any] = _njit(
+    no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=False, **{**_OPTIONS, "fastmath": False}
+)
+"""The same for longer functions, which callers do not copy if they begin with ``lean()``."""
 
 snippet: Callable[[Callable[..., Any]], Any] = _njit(inline="always", **_OPTIONS)
 """Decorator of a short function that kernels and helpers call; written out in them, which takes less time to compile."""

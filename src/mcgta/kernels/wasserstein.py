@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from mcgta.kernels.compiled import call, carray, helper, kernel, native, native_rows, shared, snippet
 from mcgta.kernels.factors import symmetric_roots, triangular_factors
 from mcgta.kernels.lanes import (
@@ -68,16 +69,18 @@ def features_of(packed: Array) -> int:
     return int((np.sqrt(4 * packed.shape[1] - 3) - 1) / 2 + 0.5)
 
 
-def embed(packed: Array) -> Array:
+def embed(packed: Array, *, spectra: bool = False) -> Array:
     """Return points (N, d + d (d + 1)/2) with squared distances |dmu|^2 + |R_i - R_j|_F^2, R the symmetric roots.
 
     They are upper bounds of W, and at most twice W. Entries off the diagonal, which the Frobenius norm counts twice, are scaled
-    by the root of two.
+    by the root of two. ``spectra`` adds d columns with the eigenvalues of R, ascending: |dmu|^2 plus the squared distance of
+    these is a lower bound of W.
     """
     d = features_of(packed)
     roots = symmetric_roots(packed[:, d + 1 :].reshape(-1, d, d))
     row, col = np.tril_indices(d)
-    return np.hstack([packed[:, :d], roots[:, row, col] * np.where(row == col, 1.0, np.sqrt(2.0))])
+    parts = [packed[:, :d], roots[:, row, col] * np.where(row == col, 1.0, np.sqrt(2.0))]
+    return np.hstack([*parts, np.linalg.eigvalsh(roots)] if spectra else parts)
 
 
 def wasserstein2_tile(left: Array, right: Array) -> Array:

@@ -74,7 +74,7 @@ def find_clusters(
         ).fit(matrix)
         core = np.zeros(count, dtype=bool)
         core[found.core_sample_indices_] = True
-        labels = number(_drop_small(found.labels_, min_cluster_size or 1))
+        labels = number(drop_small(found.labels_, min_cluster_size or 1))
         radii = np.full(labels.max(initial=-1) + 1, radius)
         return Clustering(labels, core & (labels >= 0), np.where(core & (labels >= 0), own, np.inf), radii, radius)
     if isinstance(clusterer, str) and clusterer not in CLUSTERERS:
@@ -106,7 +106,7 @@ def find_clusters(
         with warnings.catch_warnings():
             # Reachability ratios of identical observations are 0/0; scikit-learn handles and still reports them.
             warnings.simplefilter("ignore", RuntimeWarning)
-            labels = _drop_small(algorithm.fit(matrix).labels_, size)
+            labels = drop_small(algorithm.fit(matrix).labels_, size)
     else:
         # A copy, since some algorithms write into what they are given.
         labels = np.asarray(clone(clusterer, safe=False).fit_predict(matrix.copy()))
@@ -150,7 +150,8 @@ def number(labels: Labels) -> Labels:
     return out
 
 
-def _drop_small(labels: Labels, size: int) -> Labels:
+def drop_small(labels: Labels, size: int) -> Labels:
+    """Make clusters of fewer than ``size`` observations noise."""
     names, counts = np.unique(labels[labels >= 0], return_counts=True)
     return np.where(np.isin(labels, names[counts >= size]), labels, -1)
 

@@ -1,0 +1,209 @@
+"""A tree over models, with bounds of W2 squared for whole nodes of it.
+
+Models are points z = (mu, R, s): mean, symmetric root of the covariance by its lower triangle (entries off the diagonal
+times the root of two), roots of its eigenvalues in order. With m, h and e the squared distances of the three parts,
+
+    m + max(h / 2, e)  <=  W  <=  m + h,
+
+so the box of a node bounds W of all pairs in it. Nodes are halved along their widest side until at most ``LEAF`` points are
+left. Points are kept in the order of the leaves, and so is everything that goes with them.
+
+Contract
+--------
+``points``   (N, D)      z in the order of the tree
+``nodes``    (V, 3)      first point, the one after the last, and the first of two children that stand side by side, after
+                         their parent; -1 for a leaf
+``boxes``    (V, 2 D)    least and largest of each coordinate
+``places``   (V, 2 p)    the same for positions, the group being the last column
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mcgta.kernels.compiled import helper, kernel, native
+from mcgta.kernels.lanes import lean
+from mcgta.types import Array, Index
+
+LEAF = 16
+
+
+def build_tree(points: Array, weights: Array) -> tuple[Index, Index]:
+    """Return the order of the points (N,) and the nodes (V, 3); sides are compared times ``weights`` (D,)."""
+    count = points.shape[0]
+    order = np.arange(count)
+    nodes = np.empty((2 * max(1, 2 * (count // LEAF) + 1) + 1, 3), dtype=np.int64)
+    used = _build(native(points), native(weights), order, nodes, np.empty((2, points.shape[1])))
+    return order, nodes[:used].copy()
+
+
+def bound_boxes(values: Array, nodes: Index) -> Array:
+    """Return the least and the largest of each column (N, p) for every node, (V, 2 p)."""
+    boxes = np.empty((nodes.shape[0], 2 * values.shape[1]))
+    _bound(native(values), nodes, boxes)
+    return boxes
+
+
+@kernel("int64(float64[:, ::1], float64[::1], int64[::1], int64[:, ::1], float64[:, ::1])", literal=True)
+def _build(points: Any, weights: Any, order: Any, nodes: Any, side: Any) -> int:
+    """Halve nodes at their median; ties stand in the order of the rows."""
+    lean()
+    count, columns = points.shape
+    nodes[0, 0] = 0
+    nodes[0, 1] = count
+    nodes[0, 2] = -1
+    used = 1
+    v = 0
+    while v < used:
+        first, last = nodes[v, 0], nodes[v, 1]
+        if last - first > LEAF:
+            for k in range(columns):
+                side[0, k] = np.inf
+                side[1, k] = -np.inf
+            for p in range(first, last):
+                for k in range(columns):
+                    value = points[order[p], k]
+                    side[0, k] = min(side[0, k], value)
+                    side[1, k] = max(side[1, k], value)
+            widest, axis = 0.0, -1
+            for k in range(columns):
+                width = (side[1, k] - side[0, k]) * weights[k]
+                if width > widest:
+                    widest, axis = width, k
+            if axis >= 0:  # else all are at one place
+                middle = (first + last) // 2
+                _select(points, axis, order, first, last - 1, middle)
+                for child in range(2):
+                    nodes[used + child, 0] = middle if child else first
+                    nodes[used + child, 1] = last if child else middle
+                    nodes[used + child, 2] = -1
+                nodes[v, 2] = used
+                used += 2
+        v += 1
+    return used
+
+
+@helper
+def _before(points: Any, axis: int, a: int, b: int) -> bool:
+    """Whether row a comes before row b along an axis."""
+    return points[a, axis] < points[b, axis] or (points[a, axis] == points[b, axis] and a < b)
+
+
+@helper
+def _select(points: Any, axis: int, order: Any, low: int, high: int, middle: int) -> None:
+    """Bring the middle-th of order[low .. high] to its place, smaller ones before it and larger ones behind (Hoare 1961)."""
+    while low < high:
+        pivot = order[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while _before(points, axis, order[i], pivot):
+                i += 1
+            while _before(points, axis, pivot, order[j]):
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return
+
+
+@kernel("void(float64[:, ::1], int64[:, ::1], float64[:, ::1])", literal=True)
+def _bound(values: Any, nodes: Any, boxes: Any) -> None:
+    """Boxes of the leaves, and of the others from those of their children."""
+    lean()
+    columns = values.shape[1]
+    for v in range(nodes.shape[0] - 1, -1, -1):
+        child = nodes[v, 2]
+        for k in range(columns):
+            if child >= 0:
+                boxes[v, k] = min(boxes[child, k], boxes[child + 1, k])
+                boxes[v, columns + k] = max(boxes[child, columns + k], boxes[child + 1, columns + k])
+                continue
+            low, high = np.inf, -np.inf
+            for p in range(nodes[v, 0], nodes[v, 1]):
+                low = min(low, values[p, k])
+                high = max(high, values[p, k])
+            boxes[v, k] = low
+            boxes[v, columns + k] = high
+
+
+@helper
+def point_bounds(points: Any, a: int, b: int, d: int) -> tuple[float, float]:
+    """Bounds of W for two points."""
+    end = d + d * (d + 1) // 2
+    mean = 0.0
+    for k in range(d):
+        shift = points[a, k] - points[b, k]
+        mean += shift * shift
+    root = 0.0
+    for k in range(d, end):
+        shift = points[a, k] - points[b, k]
+        root += shift * shift
+    spectrum = 0.0
+    for k in range(end, end + d):
+        shift = points[a, k] - points[b, k]
+        spectrum += shift * shift
+    return mean + max(0.5 * root, spectrum), mean + root
+
+
+@helper
+def box_bounds(points: Any, a: int, boxes: Any, v: int, d: int) -> tuple[float, float]:
+    """Bounds of W for a point and all of a node."""
+    end = d + d * (d + 1) // 2
+    columns = end + d
+    least = most = root = spectrum = 0.0
+    for k in range(columns):
+        value = points[a, k]
+        low = boxes[v, k] - value
+        high = value - boxes[v, columns + k]
+        out = max(max(low, high), 0.0)
+        far = max(-low, -high)
+        if k < d:
+            least += out * out
+            most += far * far
+        elif k < end:
+            root += out * out
+            most += far * far
+        else:
+            spectrum += out * out
+    return least + max(0.5 * root, spectrum), most
+
+
+@helper
+def node_bounds(boxes: Any, u: int, v: int, d: int) -> tuple[float, float]:
+    """Bounds of W for all of one node and all of another."""
+    end = d + d * (d + 1) // 2
+    columns = end + d
+    least = most = root = spectrum = 0.0
+    for k in range(columns):
+        low = boxes[v, k] - boxes[u, columns + k]
+        high = boxes[u, k] - boxes[v, columns + k]
+        out = max(max(low, high), 0.0)
+        far = max(-low, -high)
+        if k < d:
+            least += out * out
+            most += far * far
+        elif k < end:
+            root += out * out
+            most += far * far
+        else:
+            spectrum += out * out
+    return least + max(0.5 * root, spectrum), most
+
+
+@helper
+def place_gap(places: Any, u: int, v: int) -> float:
+    """Least Euclidean distance of the points of position of two nodes, which no metric is below."""
+    columns = places.shape[1] // 2
+    square = 0.0
+    for k in range(columns):
+        out = max(max(places[v, k] - places[u, columns + k], places[u, k] - places[v, columns + k]), 0.0)
+        square += out * out
+    return np.sqrt(square)

@@ -1,0 +1,222 @@
+"""Stage 6 without the table: density-based clustering through a tree over the models, exact to the bit.
+
+DBSCAN needs to know who has ``min_samples`` observations within eps, which of those hang together, and which of the others
+are within eps of one; never how far two observations are apart. Bounds answer nearly all of it
+(:mod:`mcgta.kernels.tree_search`), and the rest is compared as the dense table would, so labels are those of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mcgta.kernels import tree as trees
+from mcgta.kernels.metrics import FLAT, TIE
+from mcgta.kernels.tree_connect import connect
+from mcgta.kernels.tree_nearest import nearest_losses, reach_anchors
+from mcgta.kernels.tree_search import count_near, first_near
+from mcgta.kernels.wasserstein import embed, features_of, pair_functions, pair_workspace
+from mcgta.parallel import run, tiles
+from mcgta.progress import Progress
+from mcgta.stages.clustering import Clustering, drop_small, number
+from mcgta.stages.loss import Loss
+from mcgta.types import Array, Index, Labels, Mask
+
+_TILE = 4096  # points that one task looks at
+_NODES = 512  # nodes that one task joins
+_ROUNDING = 1e-12  # of the largest trace and eps: what bounds and exact values may be off
+
+
+@dataclass(frozen=True, eq=False)
+class LossTree:
+    """A tree over the models of a loss.
+
+    Attributes
+    ----------
+    loss : the loss of every pair, which it gives the same answers as
+    order : (N,) row of each point of the tree
+    tree, data : what kernels take; see :mod:`mcgta.kernels.tree_search`
+    largest : the largest trace of a covariance
+    """
+
+    loss: Loss
+    order: Index
+    tree: tuple[Array, Index, Array, Array]
+    data: tuple[Array, Index, Array, Index]
+    largest: float
+
+    @classmethod
+    def of(cls, loss: Loss) -> LossTree:
+        """Build it, for W2 squared and positions that kernels can measure between, or no penalty at all."""
+        if not serves(loss):
+            raise ValueError(
+                "a tree needs dissimilarity='wasserstein2', a hinge, and positions with coordinates (or beta=0)"
+            )
+        (packed,) = loss.dissimilarity.parts
+        d, count = features_of(packed), len(loss)
+        z = embed(packed, spectra=True)
+        positions = loss.positions.points
+        places = np.zeros((count, 1)) if positions is None else positions
+        groups = loss.positions.groups.astype(np.int64)
+        # Models at one place are divided by position, which keeps piles of equal ones small.
+        side = np.ptp(places, axis=0)
+        root = np.sqrt(0.5)
+        weights = np.r_[np.ones(d), np.full(z.shape[1] - 2 * d, root), np.full(d, root)]
+        tiny = np.finfo(float).tiny
+        order, nodes = trees.build_tree(np.hstack([z, places]), np.r_[weights, 1e-200 / np.maximum(side, tiny)])
+        z, places, groups = z[order], np.ascontiguousarray(places[order]), groups[order]
+        boxes = trees.bound_boxes(z, nodes)
+        where = trees.bound_boxes(np.column_stack([places, groups]), nodes)
+        data = (np.ascontiguousarray(packed).reshape(-1), order, places, groups)
+        return cls(loss, order, (z, nodes, boxes, where), data, float(packed[:, d].max(initial=0.0)))
+
+    def __len__(self) -> int:
+        return len(self.loss)
+
+    def dbscan(
+        self,
+        eps: float,
+        min_samples: int,
+        *,
+        min_cluster_size: int = 1,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Clustering, int]:
+        """Cluster; return that, and the number of pairs that were compared exactly."""
+        told = progress or Progress()
+        core, exact = self._dense(eps, min_samples, n_jobs, told)
+        ranks, more = self._components(eps, core, told)
+        exact += more
+        found, more = self._border(eps, ranks, n_jobs, told)
+        labels = np.empty(len(self), dtype=np.int64)
+        labels[self.order] = found
+        kept = drop_small(labels, min_cluster_size)
+        cores = np.zeros(len(self), dtype=bool)
+        cores[self.order] = core
+        labels = number(kept)
+        cores &= labels >= 0
+        own = np.where(cores, np.nan, np.inf)
+        radii = np.full(labels.max(initial=-1) + 1, eps)
+        return Clustering(labels, cores, own, radii, eps), exact + more
+
+    def own(
+        self, wanted: Mask, k: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Array, int]:
+        """Loss of the k-th nearest, itself included, of the wanted rows, infinite for others; and the pairs compared."""
+        out = np.full(len(self), np.inf)
+        law, calls = self._law(0.0)
+        mask = wanted[self.order]
+
+        def look(part: slice) -> int:
+            return nearest_losses(self.tree, self.data, law, calls, self._room(), part.start, part.stop, k, mask, out)
+
+        exact = self._sweep("nearest", look, n_jobs, progress)
+        back = np.empty(len(self))
+        back[self.order] = out
+        return back, exact
+
+    def reach(
+        self, labels: Labels, core: Mask, own: Array, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> Array:
+        """Return the loss at which each row reaches its cluster; see :mod:`mcgta.stages.membership`. Infinite for noise."""
+        out = np.full(len(self), np.inf)
+        law, calls = self._law(0.0)
+        place = labels[self.order]
+        held = np.where(core[self.order], own[self.order], np.inf)
+        nodes = self.tree[1]
+        clusters = (
+            place,
+            np.where(core[self.order], place, -1),
+            held,
+            trees.bound_boxes(held[:, None], nodes)[:, 0].copy(),
+        )
+
+        def look(part: slice) -> int:
+            return reach_anchors(self.tree, self.data, law, calls, self._room(), part.start, part.stop, clusters, out)
+
+        self._sweep("strengths", look, n_jobs, progress)
+        back = np.empty(len(self))
+        back[self.order] = out
+        return back
+
+    def _sweep(
+        self, stage: str, look: Callable[[slice], int], n_jobs: int | None, progress: Progress | None, tile: int = _TILE
+    ) -> int:
+        """Let threads look at all points; return the pairs compared."""
+        parts = tiles(len(self), tile)
+        exact = 0
+        with (progress or Progress()).stage(stage, len(parts)) as advance:
+            for compared in run(look, parts, n_jobs=n_jobs):
+                exact += compared
+                advance(1)
+        return exact
+
+    def _dense(self, eps: float, wanted: int, n_jobs: int | None, progress: Progress) -> tuple[Mask, int]:
+        """Tell which points have ``wanted`` others within eps, in the order of the tree."""
+        core = np.zeros(len(self), dtype=bool)
+        law, calls = self._law(eps)
+
+        def look(part: slice) -> int:
+            return count_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, wanted, core)
+
+        return core, self._sweep("dense places", look, n_jobs, progress)
+
+    def _components(self, eps: float, core: Mask, progress: Progress) -> tuple[Index, int]:
+        """Rank the components of the core points by their first rows; -1 for other points."""
+        law, calls = self._law(eps)
+        nodes = self.tree[1]
+        parent, some = np.arange(len(self)), np.full(nodes.shape[0], -1, dtype=np.int64)
+        exact = 0
+        parts = tiles(nodes.shape[0], _NODES)[::-1]
+        with progress.stage("components", len(parts)) as advance:
+            for part in parts:
+                exact += connect(
+                    self.tree, self.data, law, calls, self._room(), core, parent, some, part.start, part.stop
+                )
+                advance(1)
+        roots = parent
+        while (roots[roots] != roots).any():
+            roots = roots[roots]
+        inside = np.flatnonzero(core)
+        inside = inside[np.argsort(self.order[inside], kind="stable")]
+        ranks = np.full(len(self), -1, dtype=np.int64)
+        ranks[inside] = number(roots[inside])
+        return ranks, exact
+
+    def _border(self, eps: float, ranks: Index, n_jobs: int | None, progress: Progress) -> tuple[Index, int]:
+        """Give the points without a rank the least one within eps."""
+        best = ranks.copy()
+        law, calls = self._law(eps)
+        if ranks.max(initial=-1) < 0:
+            return best, 0
+
+        def look(part: slice) -> int:
+            return first_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, ranks, best)
+
+        return best, self._sweep("border", look, n_jobs, progress, 16 * _TILE)
+
+    def _room(self) -> Array:
+        return pair_workspace(self._features)
+
+    @property
+    def _features(self) -> int:
+        return features_of(self.loss.dissimilarity.parts[0])
+
+    def _law(self, eps: float) -> tuple[tuple[Array, Array, Array, Array], Index]:
+        """What kernels need to know of the loss, with a radius."""
+        loss = self.loss
+        reach = loss.semivariogram.range_ * (1 + TIE) + loss.positions.rounding if loss.within_range else np.inf
+        slack = _ROUNDING * (self.largest + abs(eps))
+        code, parameters, x, y = loss.semivariogram.form
+        numbers = np.array([eps, loss.beta, loss.margin, reach, slack])
+        kind = FLAT if loss.positions.kind is None else loss.positions.kind
+        calls = np.array([self._features, kind, code, *pair_functions(self._features)], dtype=np.int64)
+        return (numbers, parameters, x, y), calls
+
+
+def serves(loss: Loss) -> bool:
+    """Tell whether a tree can be built for this loss."""
+    measured = loss.positions.kind is not None or loss.beta == 0
+    return loss.dissimilarity.kind == "wasserstein2" and loss.hinge and measured

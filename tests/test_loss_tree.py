@@ -1,0 +1,205 @@
+"""DBSCAN, nearest losses and strengths by the tree, against scikit-learn and NumPy on the dense table."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcgta import compare_models, empirical_semivariogram, find_neighborhoods, fit_local_models, fit_semivariogram
+from mcgta.kernels.tree import LEAF, bound_boxes, build_tree
+from mcgta.kernels.wasserstein import embed, features_of, wasserstein2_tile
+from mcgta.observations import sort_observations
+from mcgta.position_input import read_positions
+from mcgta.stages.clustering import find_clusters
+from mcgta.stages.loss import Loss
+from mcgta.stages.loss_tree import LossTree, serves
+from mcgta.stages.membership import Membership
+
+
+def make_loss(
+    X, positions=None, groups=None, *, metric="auto", n=8, beta=0.5, margin=0.1, model="spherical", **options
+):
+    """The loss of a data set, stage by stage."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        places = read_positions(positions, len(X), groups=groups, metric=metric)
+        data = sort_observations(X, places, n_neighbors=n, lags=0, seed=0)
+        models = fit_local_models(data.X, find_neighborhoods(data.positions, n))
+        kept = np.flatnonzero(models.fitted)
+        compared = compare_models(models.take(kept))
+        places = data.positions.take(kept)
+        curve = fit_semivariogram(empirical_semivariogram(compared, places), model)
+    return Loss(compared, places, curve, beta, margin, **options)
+
+
+def places_of(rng, kind, count):
+    if kind == "steps":
+        return None, "auto"
+    if kind == "irregular":
+        return np.cumsum(rng.exponential(size=count)), "time"
+    if kind == "plane":
+        return rng.uniform(0, 10, (count, 2)), "euclidean"
+    return np.column_stack([rng.uniform(-180, 180, count), rng.uniform(-85, 85, count)]), "haversine"
+
+
+def draw_loss(seed, count, d, place, grouped, repeats, **options):
+    rng = np.random.default_rng(seed)
+    states = np.repeat(rng.integers(0, 3, count // 10 + 1), 10)[:count, None]
+    X = rng.normal(size=(count, d)) * (1 + states) + rng.choice([0, 1, 3]) * states
+    if repeats == "rounded":
+        X = np.round(X)
+    elif repeats == "clumps":
+        X[count // 2 :] = X[count // 2]
+    positions, metric = places_of(rng, place, count)
+    groups = np.sort(rng.integers(0, 2, count)) if grouped else None
+    return make_loss(X, positions, groups, metric=metric, n=min(d + 6, count // 4), **options)
+
+
+def agrees(loss, eps, min_samples, n_jobs=1):
+    expected = find_clusters(loss.matrix(), "dbscan", eps=eps, min_samples=min_samples)
+    found, exact = LossTree.of(loss).dbscan(eps, min_samples, n_jobs=n_jobs)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    np.testing.assert_array_equal(found.core, expected.core)
+    np.testing.assert_array_equal(found.radii, expected.radii)
+    assert exact >= 0
+    return expected
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    count=st.integers(40, 220),
+    d=st.integers(1, 6),
+    place=st.sampled_from(["steps", "irregular", "plane", "sphere"]),
+    grouped=st.booleans(),
+    repeats=st.sampled_from(["none", "none", "rounded", "clumps"]),
+    beta=st.sampled_from([0.0, 0.5, 1.0, 5.0]),
+    margin=st.sampled_from([0.0, 0.1, 1.0, -1.0]),
+    model=st.sampled_from(["spherical", "exponential", "gaussian", "stable", "matern", "empirical"]),
+    within_range=st.booleans(),
+    min_samples=st.integers(1, 25),
+    share=st.floats(0, 1),
+)
+def test_labels_and_cores_are_those_of_the_dense_table(
+    seed, count, d, place, grouped, repeats, beta, margin, model, within_range, min_samples, share
+):
+    options = {"beta": beta, "margin": margin, "model": model, "within_range": within_range}
+    loss = draw_loss(seed, count, d, place, grouped, repeats, **options)
+    values = np.sort(loss.matrix(), axis=None)
+    eps = values[int(share**3 * (values.size - 1))]  # one of the losses: as near a tie as can be
+    agrees(loss, float(eps), min_samples, n_jobs=1 + seed % 2)
+
+
+@pytest.mark.parametrize("d", [8, 10, 12, 16, 18])
+def test_many_features_agree_too(d):
+    loss = draw_loss(d, 150, d, "steps", False, "none")
+    values = np.quantile(loss.matrix(), [0.02, 0.1, 0.3])
+    for eps in values:
+        agrees(loss, float(eps), 5)
+
+
+@pytest.mark.parametrize("eps", [0.0, 1e-300, 1e9])
+def test_no_cluster_and_one_cluster(eps):
+    loss = draw_loss(1, 120, 3, "steps", False, "none")
+    found = agrees(loss, eps, 8)
+    assert found.labels.max() == (0 if eps > 1 else -1)
+
+
+@pytest.mark.parametrize("margin", [0.0, 2.0])
+def test_hundreds_of_equal_models_agree(margin):
+    X = np.zeros((400, 2))
+    X[::2] = np.random.default_rng(0).normal(size=(1, 2))
+    loss = make_loss(X, margin=margin, beta=1.0)
+    for eps in (0.0, 1e-12, 0.5):
+        agrees(loss, eps, 10)
+
+
+def test_small_clusters_are_dropped():
+    loss = draw_loss(3, 200, 2, "steps", False, "none")
+    eps = float(np.quantile(loss.matrix(), 0.05))
+    expected = find_clusters(loss.matrix(), "dbscan", eps=eps, min_samples=3, min_cluster_size=12)
+    found, _ = LossTree.of(loss).dbscan(eps, 3, min_cluster_size=12)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    np.testing.assert_array_equal(found.core, expected.core)
+
+
+@pytest.mark.parametrize("place", ["steps", "plane", "sphere"])
+@pytest.mark.parametrize(("d", "min_samples"), [(1, 1), (2, 7), (3, 20), (5, 4), (9, 12)])
+def test_nearest_losses_and_strengths_are_those_of_the_dense_table(place, d, min_samples):
+    loss = draw_loss(d, 180, d, place, False, "none", beta=1.0)
+    matrix, tree = loss.matrix(), LossTree.of(loss)
+    own, _ = tree.own(np.ones(len(loss), dtype=bool), min_samples)
+    np.testing.assert_array_equal(own, np.partition(matrix, min_samples - 1, axis=1)[:, min_samples - 1])
+    clustering = find_clusters(matrix, "dbscan", eps=float(np.quantile(matrix, 0.2)), min_samples=min_samples)
+    membership, labels = Membership.of(clustering), clustering.labels
+    reach = tree.reach(labels, clustering.core, clustering.own)
+    inside = labels >= 0
+    assert np.isinf(reach[~inside]).all()
+    found = membership._strength(reach[inside], labels[inside])
+    np.testing.assert_allclose(found, membership.strengths(matrix, labels)[inside], rtol=0, atol=1e-12)
+
+
+def test_only_wanted_rows_are_looked_at():
+    loss = draw_loss(5, 90, 2, "steps", False, "none")
+    wanted = np.arange(len(loss)) % 3 == 0
+    own, exact = LossTree.of(loss).own(wanted, 5)
+    assert np.isfinite(own[wanted]).all()
+    assert np.isinf(own[~wanted]).all()
+    assert 0 < exact < len(loss) ** 2 / 2
+
+
+def test_few_pairs_are_compared_where_clusters_are_clear():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2)) * 0.1 + 10 * np.repeat(rng.integers(0, 3, 30), 100)[:, None]
+    loss = make_loss(X, n=20, beta=0.0)
+    _, exact = LossTree.of(loss).dbscan(5.0, 10)
+    assert exact < 1e-3 * len(loss) ** 2 / 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    count=st.integers(1, 300),
+    columns=st.integers(1, 5),
+    distinct=st.sampled_from([1, 3, 1000]),
+    seed=st.integers(0, 999),
+)
+def test_the_tree_holds_every_point_once_in_boxes_that_fit(count, columns, distinct, seed):
+    points = np.random.default_rng(seed).integers(0, distinct, (count, columns)).astype(float)
+    order, nodes = build_tree(points, np.ones(columns))
+    assert sorted(order.tolist()) == list(range(count))
+    boxes = bound_boxes(points[order], nodes)
+    for first, last, child in nodes.tolist():
+        inside = points[order[first:last]]
+        at = nodes.tolist().index([first, last, child])
+        np.testing.assert_array_equal(boxes[at], np.r_[inside.min(axis=0), inside.max(axis=0)])
+        if child < 0:
+            assert last - first <= LEAF or (inside == inside[0]).all()
+        else:
+            assert nodes[child, 0] == first
+            assert nodes[child, 1] == nodes[child + 1, 0]
+            assert nodes[child + 1, 1] == last
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
+def test_bounds_hold_for_every_pair(d):
+    loss = draw_loss(10 + d, 150, d, "steps", False, "none")
+    (packed,) = loss.dissimilarity.parts
+    exact = wasserstein2_tile(packed, packed)
+    z = embed(packed, spectra=True)
+    assert features_of(packed) == d
+    parts = [
+        ((z[:, None, part] - z[None, :, part]) ** 2).sum(axis=2)
+        for part in np.split(np.arange(z.shape[1]), [d, z.shape[1] - d])
+    ]
+    slack = 1e-12 * packed[:, d].max()
+    assert (parts[0] + np.maximum(parts[1] / 2, parts[2]) <= exact + slack).all()
+    assert (exact <= parts[0] + parts[1] + slack).all()
+
+
+def test_what_a_tree_cannot_do_is_refused():
+    loss = draw_loss(2, 60, 2, "steps", False, "none", hinge=False)
+    assert not serves(loss)
+    with pytest.raises(ValueError, match="wasserstein2"):
+        LossTree.of(loss)
