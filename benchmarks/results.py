@@ -137,7 +137,7 @@ def table_line(line: Ratio | Measure) -> str:
     """Return a line of the printed table, its note below."""
     if isinstance(line, Measure):
         limits = (_digits(line.must), _digits(line.aim), line.reached)
-        measured = " ".join(filter(None, (_digits(line.value), line.unit)))
+        measured = "" if line.value is None else f"{_digits(line.value)} {line.unit}".rstrip()
         out = _FORM.format(line.case, "" if line.must is None else "at most", measured, "", *limits, "", "")
         return f"{out.rstrip()}\n    {line.note}" if line.note else out.rstrip()
     quartiles = "" if line.low is None else f"{_digits(line.low)} to {_digits(line.high)}"
