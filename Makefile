@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DATA ?= ../shared/data
 
-.PHONY: help demo test unit lint types bench bench-kernels docs constraints clean
+.PHONY: help demo test unit lint types bench bench-kernels bench-scale docs constraints clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -31,6 +31,9 @@ bench: $(VENV)/.develop  ## benchmarks; DATA=folder with the benchmark files
 
 bench-kernels: $(VENV)/.bench  ## speed of the kernels; prints it and writes docs/benchmarks/kernels.json
 	$(BIN)/python benchmarks/kernels.py --data $(DATA)
+
+bench-scale: $(VENV)/.bench  ## time and memory of large fits; prints them and writes docs/benchmarks/scale.json
+	$(BIN)/python benchmarks/scale.py --data $(DATA)
 
 docs: $(VENV)/.docs  ## HTML documentation in docs/_build/html
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html

@@ -19,7 +19,6 @@ A whole run writes its results to docs/benchmarks/kernels.json, which the docume
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -42,7 +41,7 @@ from mcgta.kernels.careful_lasso import GAP
 from mcgta.kernels.graphical_lasso import graphical_lasso
 from mcgta.kernels.wasserstein import pack, wasserstein2_tile
 from mcgta.types import Array
-from results import Ratio, Table, human, print_tables, table_head, table_line
+from results import Ratio, Table, describe, human, print_tables, table_head, table_line, write_results
 from rivals import Gaussians, LassoFits, dbscan, eigvalsh_tile, pot_pairs, pot_tile, sqrtm_pairs
 from startup import measure_startup
 from timing import environment, in_turns, load, timed
@@ -330,10 +329,7 @@ def main() -> None:
     options = parser.parse_args()
     bench = Bench(options.data, options.quick)
     about = environment()
-    print(", ".join(f"{name} {number}" for name, number in about["versions"].items()))
-    print(
-        f"{about['processor']}, {about['cores']} cores, load average {about['load']}, {about['system']}, {about['blas']}"
-    )
+    print(describe(about))
     compile_kernels()
     print(table_head(), flush=True)
     with threadpool_limits(limits=1):
@@ -342,9 +338,7 @@ def main() -> None:
     print_tables(bench.tables)
     file = options.json or (RESULTS if not (options.only or options.quick) else None)
     if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        found = {"environment": about, "ratios": [ratio.record() for ratio in bench.ratios], **bench.tables}
-        file.write_text(json.dumps(found, indent=1) + "\n")
+        write_results(file, about, bench.ratios, bench.tables)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,6 +79,41 @@ class Ratio:
         return {**asdict(self), "reached": self.reached}
 
 
+@dataclass(frozen=True)
+class Measure:
+    """A line of the table: a number that is to be small.
+
+    Attributes
+    ----------
+    row, case : the row of the table that the line belongs to, and what was measured
+    must, aim : the largest value wanted and the one aimed at; None where there is none
+    unit : of the value
+    value : None where it could not be measured
+    note : what else there is to know
+    """
+
+    row: str
+    case: str
+    must: float | None = None
+    aim: float | None = None
+    unit: str = ""
+    value: float | None = None
+    note: str = ""
+
+    @property
+    def reached(self) -> str:
+        """Which of the two limits the value keeps to."""
+        if self.value is None:
+            return "not measured"
+        if self.must is None or self.aim is None:
+            return ""
+        return "aim" if self.value <= self.aim else "must" if self.value <= self.must else "no"
+
+    def record(self) -> dict[str, Any]:
+        """Return what is written to the file of results."""
+        return {**asdict(self), "reached": self.reached}
+
+
 def human(seconds: float | None) -> str:
     """Write seconds with three digits and a fitting unit."""
     if seconds is None:
@@ -96,8 +133,13 @@ def table_head() -> str:
     return _FORM.format("ratio", "against", "measured", "quartiles", "must", "aim", "reached", "ours", "theirs")
 
 
-def table_line(line: Ratio) -> str:
+def table_line(line: Ratio | Measure) -> str:
     """Return a line of the printed table, its note below."""
+    if isinstance(line, Measure):
+        limits = (_digits(line.must), _digits(line.aim), line.reached)
+        measured = "" if line.value is None else f"{_digits(line.value)} {line.unit}".rstrip()
+        out = _FORM.format(line.case, "" if line.must is None else "at most", measured, "", *limits, "", "")
+        return f"{out.rstrip()}\n    {line.note}" if line.note else out.rstrip()
     quartiles = "" if line.low is None else f"{_digits(line.low)} to {_digits(line.high)}"
     limits = (_digits(line.must), _digits(line.aim), line.reached)
     out = _FORM.format(
@@ -107,6 +149,26 @@ def table_line(line: Ratio) -> str:
 
 
 _FORM = "{:<57} {:<33} {:>8} {:>13} {:>5} {:>5} {:<12} {:>8} {:>8}"
+
+
+def describe(about: dict[str, Any]) -> str:
+    """Say in two lines what :func:`timing.environment` returned."""
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    machine = f"{about['processor']}, {about['cores']} cores, load average {about['load']}"
+    return f"{versions}\n{machine}, {about['system']}, {about['blas']}"
+
+
+def write_results(
+    file: Path, about: dict[str, Any], lines: Iterable[Ratio | Measure], tables: dict[str, Table]
+) -> None:
+    """Write what a run has found, as the documentation reads it."""
+    found: dict[str, Any] = {"environment": about, "ratios": [], "measures": []}
+    for line in lines:
+        found["ratios" if isinstance(line, Ratio) else "measures"].append(line.record())
+    if not found["measures"]:
+        del found["measures"]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({**found, **tables}, indent=1) + "\n")
 
 
 def print_tables(tables: dict[str, Table]) -> None:
@@ -129,3 +191,21 @@ def print_tables(tables: dict[str, Table]) -> None:
     for row in tables.get("startup", ()):
         limit = "" if row["limit"] is None else f"  (at most {row['limit']:g} s)"
         print(f"{row['what']:<58} {row['seconds']:6.2f} s{limit}")
+    for row in tables.get("fits", ()):
+        print(_fit_line(row))
+    for row in tables.get("growth", ()):
+        steps = ", ".join(f"{human(seconds)} at {size:,}" for size, seconds in row["seconds"])
+        print(f"{row['data']}, {row['clusterer']}, {row['stage']}: grows as N^{row['exponent']:.2f} ({steps})")
+
+
+def _fit_line(row: dict[str, Any]) -> str:
+    head = f"{row['data']}, {row['clusterer']}, N = {row['count']:,}: "
+    if "failed" in row:
+        return f"{head}{row['failed']}"
+    engine, stages = row["engine"], (f"{stage} {human(seconds)}" for stage, seconds in row["seconds"].items())
+    return (
+        f"{head}{human(row['total'])}, peak {row['peak'] / 1e9:.2f} GB ({row['peak_before'] / 1e9:.2f} before), engine "
+        f"{engine['name']}, exact {engine['exact_share']:.1e} of the pairs, {row['clusters']} clusters, "
+        f"noise {row['noise']:.0%}\n"
+        f"    {', '.join(stages)}"
+    )

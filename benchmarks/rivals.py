@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.cluster import DBSCAN
 from sklearn.covariance import GraphicalLasso
 
 from mcgta.kernels.factors import psd_roots
-from mcgta.types import Array, Index
+from mcgta.types import Array, Index, Labels
 
 
 @dataclass
@@ -58,6 +59,21 @@ class LassoFits:
                 out.append(time.process_time() - start)
                 self.found[row] = fitted
         return out
+
+
+def shrunk_windows(X: Array, size: int, shrinkage: float = 0.1) -> tuple[Array, Array]:
+    """Means (N, d) and shrunk empirical covariances (N, d, d) of the windows around the steps of a series, by NumPy.
+
+    The first and the last window stand for the steps that have none of their own.
+    """
+    count, d = X.shape
+    windows = sliding_window_view(X, size, axis=0)  # (N - size + 1, d, size)
+    means = windows.mean(axis=-1)
+    centred = windows - means[:, :, None]
+    covs = centred @ np.swapaxes(centred, 1, 2) / size
+    spherical = np.trace(covs, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
+    nearest = np.clip(np.arange(count) - size // 2, 0, count - size)
+    return means[nearest], ((1 - shrinkage) * covs + shrinkage * spherical)[nearest]
 
 
 @dataclass(frozen=True)
@@ -120,6 +136,6 @@ def pot_tile(ot: Any, models: Gaussians, rows: slice, cols: slice) -> Array:
     return np.asarray(ot.gaussian.bures_wasserstein_distance(means[rows], means[cols], covs[rows], covs[cols])) ** 2
 
 
-def dbscan(matrix: Array, eps: float, min_samples: int) -> None:
+def dbscan(matrix: Array, eps: float, min_samples: int) -> Labels:
     """Cluster by scikit-learn on the table of all pairs."""
-    DBSCAN(eps=eps, min_samples=min_samples, metric="precomputed", n_jobs=1).fit(matrix)
+    return DBSCAN(eps=eps, min_samples=min_samples, metric="precomputed", n_jobs=1).fit_predict(matrix)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-_NOTHING = "No results here yet: `make bench-kernels` writes them.\n"
+_NOTHING = "No results here yet: `make bench-{}` writes them.\n"
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -17,18 +17,19 @@ def setup(app: Any) -> dict[str, Any]:
 
 
 def write_tables(app: Any) -> None:
-    """Write ``_generated/kernels.md`` from ``benchmarks/kernels.json``."""
+    """Write ``_generated/NAME.md`` from ``benchmarks/NAME.json``, for each benchmark."""
     source = Path(app.srcdir)
-    results = source / "benchmarks" / "kernels.json"
-    text = render(json.loads(results.read_text(encoding="utf-8"))) if results.exists() else _NOTHING
-    page = source / "_generated" / "kernels.md"
-    if not page.exists() or page.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
-        page.parent.mkdir(exist_ok=True)
-        page.write_text(text, encoding="utf-8")
+    for name, render in (("kernels", render_kernels), ("scale", render_scale)):
+        results = source / "benchmarks" / f"{name}.json"
+        text = render(json.loads(results.read_text(encoding="utf-8"))) if results.exists() else _NOTHING.format(name)
+        page = source / "_generated" / f"{name}.md"
+        if not page.exists() or page.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
+            page.parent.mkdir(exist_ok=True)
+            page.write_text(text, encoding="utf-8")
 
 
-def render(results: dict[str, Any]) -> str:
-    """Return the results as Markdown, ratios first."""
+def render_kernels(results: dict[str, Any]) -> str:
+    """Return the results of the kernels as Markdown, ratios first."""
     parts = [_ratios(results["ratios"])]
     if "arithmetic" in results:
         parts += ["## Operations a second", _arithmetic(results["arithmetic"])]
@@ -38,6 +39,24 @@ def render(results: dict[str, Any]) -> str:
         parts += ["## Start-up", _startup(results["startup"])]
     parts += ["## Times behind the ratios", _times(results["ratios"])]
     parts += ["## Measured with", _environment(results["environment"])]
+    return "\n\n".join(parts) + "\n"
+
+
+def render_scale(results: dict[str, Any]) -> str:
+    """Return the results of large fits as Markdown, what has limits first; one heading deeper than the kernels'."""
+    fits = results.get("fits", [])
+    done = [row for row in fits if "failed" not in row]
+    parts = [_measures(results.get("measures", [])), _ratios(results["ratios"])]
+    parts += ["### Fits", _fits(done)] if done else []
+    parts += [f"{_name(row)} failed: {row['failed']}." for row in fits if "failed" in row]
+    parts += ["### Seconds by stage", _stages(done)] if done else []
+    if "growth" in results:
+        parts += ["### Growth", _growth(results["growth"])]
+    notes = [
+        f"- {row['case']}: {row['note']}." for row in results.get("measures", []) + results["ratios"] if row["note"]
+    ]
+    parts += ["### Notes", "\n".join(notes)] if notes else []
+    parts += ["### Measured on", _environment(results["environment"])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -120,6 +139,68 @@ def _accuracy(row: dict[str, Any]) -> str:
 def _startup(rows: list[dict[str, Any]]) -> str:
     return _table(
         ("", "seconds", "at most"), ((row["what"], f"{row['seconds']:.2f}", _number(row["limit"])) for row in rows)
+    )
+
+
+def _measures(rows: list[dict[str, Any]]) -> str:
+    return _table(
+        ("to be small", "measured", "must", "aim", "reached"),
+        (
+            (
+                row["case"],
+                "" if row["value"] is None else f"**{_number(row['value'])}** {row['unit']}".rstrip(),
+                _number(row["must"]),
+                _number(row["aim"]),
+                row["reached"],
+            )
+            for row in rows
+        ),
+    )
+
+
+def _name(row: dict[str, Any]) -> str:
+    return f"{row['data']}, {row['clusterer']}, N = {row['count']:,}"
+
+
+def _fits(rows: list[dict[str, Any]]) -> str:
+    return _table(
+        ("", "whole fit", "clustering", "peak", "before", "engine", "exact pairs", "clusters", "noise", "ARI"),
+        (
+            (
+                _name(row),
+                _seconds(row["total"]),
+                _seconds(row["clustering"]),
+                f"{row['peak'] / 1e9:.2f} GB",
+                f"{row['peak_before'] / 1e9:.2f} GB",
+                row["engine"]["name"],
+                f"{row['engine']['exact_share']:.1e}",
+                f"{row['clusters']:,}",
+                f"{row['noise']:.0%}",
+                f"{row['ari']:.2f}",
+            )
+            for row in rows
+        ),
+    )
+
+
+def _stages(rows: list[dict[str, Any]]) -> str:
+    stages = list(dict.fromkeys(stage for row in rows for stage in row["seconds"]))
+    return _table(("", *stages), ((_name(row), *(_seconds(row["seconds"].get(s)) for s in stages)) for row in rows))
+
+
+def _growth(rows: list[dict[str, Any]]) -> str:
+    return _table(
+        ("data", "clusterer", "stage", "exponent", "from", "to"),
+        (
+            (
+                row["data"],
+                row["clusterer"],
+                row["stage"],
+                f"**{row['exponent']:.2f}**",
+                *(f"{_seconds(seconds)} at {size:,}" for size, seconds in (row["seconds"][0], row["seconds"][-1])),
+            )
+            for row in rows
+        ),
     )
 
 

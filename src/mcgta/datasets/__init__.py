@@ -1,5 +1,6 @@
 """Data to try things on."""
 
+from mcgta.datasets.gestures import make_gestures
 from mcgta.datasets.synthetic import Sample, make_regions, make_series
 
-__all__ = ["Sample", "make_regions", "make_series"]
+__all__ = ["Sample", "make_gestures", "make_regions", "make_series"]
