@@ -1,5 +1,7 @@
 """How much memory a fit may use, and what it refuses."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,10 @@ from mcgta.memory import available_bytes, budget, check_tables, read_size
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:         2000000 kB\nMemAvailable:    8000000 kB\n"
 
 
-def system(root, **files):
-    """Write the files of a system that is not there; __ stands for / in their names."""
-    for name, text in files.items():
-        path = root / name.replace("__", "/").replace("-", ".")
+def system(root, *groups, meminfo=None):
+    """Write the files of a system that is not there."""
+    for name, text in itertools.chain({"proc/meminfo": meminfo or ""}.items(), *(group.items() for group in groups)):
+        path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return root
@@ -39,7 +41,7 @@ def test_sizes_are_read_as_people_write_them(text, size):
 @pytest.mark.parametrize("text", ["", "GB", "2G", "1,5GB", "-1GB", "0MB", "1e9", "1.5 GB free", "nan", "inf", "٣GB"])
 def test_what_is_no_size_is_refused(text):
     assert read_size(text) is None
-    with pytest.raises(ValueError, match="must be a number of bytes > 0, text such as '1.5GB'"):
+    with pytest.raises(ValueError, match=r"must be a number of bytes > 0, text such as '1\.5GB'"):
         budget(text)
 
 
@@ -61,53 +63,50 @@ def test_an_unknown_amount_is_no_limit(monkeypatch):
 
 
 def test_the_kernel_says_what_is_available(tmp_path):
-    assert available_bytes(system(tmp_path, proc__meminfo=MEMINFO)) == 8_000_000 * 1024
+    assert available_bytes(system(tmp_path, meminfo=MEMINFO)) == 8_000_000 * 1024
 
 
 def groups_of(version, *, limit, used, spare, path="", name="/"):
     """The files of one control group of either version."""
-    place = "sys__fs__cgroup" if version == 2 else "sys__fs__cgroup__memory"
-    limit_file, used_file = (
-        ("memory-max", "memory-current") if version == 2 else ("memory-limit_in_bytes", "memory-usage_in_bytes")
-    )
+    names = ("max", "current") if version == 2 else ("limit_in_bytes", "usage_in_bytes")
     stat = f"anon 1\n{'' if version == 2 else 'total_'}inactive_file {spare}\n"
     line = f"0::{name}\n" if version == 2 else f"9:cpu:/other\n4:hugetlb,memory:{name}\n"
-    inside = f"{place}__{path}" if path else place
+    folder = ("sys/fs/cgroup" if version == 2 else "sys/fs/cgroup/memory") + path
     return {
-        "proc__self__cgroup": line,
-        f"{inside}__{limit_file}": f"{limit}\n",
-        f"{inside}__{used_file}": f"{used}\n",
-        f"{inside}__memory-stat": stat,
+        "proc/self/cgroup": line,
+        f"{folder}/memory.{names[0]}": f"{limit}\n",
+        f"{folder}/memory.{names[1]}": f"{used}\n",
+        f"{folder}/memory.stat": stat,
     }
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_container_has_what_its_limit_leaves_and_files_that_are_not_needed(tmp_path, version):
     files = groups_of(version, limit=2 * 2**30, used=2**30, spare=2**28)
-    assert available_bytes(system(tmp_path, proc__meminfo=MEMINFO, **files)) == 2**30 + 2**28
+    assert available_bytes(system(tmp_path, files, meminfo=MEMINFO)) == 2**30 + 2**28
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_group_further_up_counts_too(tmp_path, version):
-    outer = groups_of(version, limit=3000, used=2500, spare=0, path="jobs", name="/jobs/mine")
-    inner = groups_of(version, limit=2000, used=100, spare=0, path="jobs__mine", name="/jobs/mine")
-    assert available_bytes(system(tmp_path, **outer, **{**inner})) == 500
+    outer = groups_of(version, limit=3000, used=2500, spare=0, path="/jobs", name="/jobs/mine")
+    inner = groups_of(version, limit=2000, used=100, spare=0, path="/jobs/mine", name="/jobs/mine")
+    assert available_bytes(system(tmp_path, outer, inner)) == 500
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_group_that_is_mounted_at_the_top_is_found(tmp_path, version):
     files = groups_of(version, limit=3000, used=1000, spare=0, name="/docker/0123")
-    assert available_bytes(system(tmp_path, **files)) == 2000
+    assert available_bytes(system(tmp_path, files)) == 2000
 
 
 @pytest.mark.parametrize(("version", "limit"), [(2, "max"), (1, 9223372036854771712)])
 def test_a_group_without_limit_changes_nothing(tmp_path, version, limit):
     files = groups_of(version, limit=limit, used=2**30, spare=0)
-    assert available_bytes(system(tmp_path, proc__meminfo=MEMINFO, **files)) == 8_000_000 * 1024
+    assert available_bytes(system(tmp_path, files, meminfo=MEMINFO)) == 8_000_000 * 1024
 
 
 def test_more_used_than_allowed_leaves_nothing(tmp_path):
-    assert available_bytes(system(tmp_path, **groups_of(2, limit=1000, used=1500, spare=0))) == 0
+    assert available_bytes(system(tmp_path, groups_of(2, limit=1000, used=1500, spare=0))) == 0
 
 
 def test_without_such_files_the_pages_are_counted_where_the_system_does(tmp_path, monkeypatch):
@@ -128,7 +127,7 @@ def test_without_such_files_the_pages_are_counted_where_the_system_does(tmp_path
 
 def test_a_fit_beyond_max_memory_is_refused_before_it_begins(series):
     told = []
-    model = MCGTA(6, max_memory="1MB", progress=lambda name, share: told.append(name)).set_params(max_memory="600kB")
+    model = MCGTA(6, max_memory="600kB", progress=lambda name, share: told.append(name))
     said = (
         r"120 observations need up to 6 tables of all pairs, 6 x 8 x 120\^2 bytes = 0.0 GiB, but max_memory allows 0.0 GiB "
         r".*; at most 111 observations fit"
@@ -146,10 +145,9 @@ def test_a_fit_within_max_memory_is_the_same_as_any(series):
 
 
 def test_a_table_that_is_large_against_max_memory_is_not_kept(series):
-    params = {"n_neighbors": 6, "eps": 4.0, "semivariogram": "empirical"}
-    roomy, tight = (MCGTA(**params, max_memory=size).fit(series.X) for size in (10**9, 7 * 8 * 120**2 // 2 * 2))
+    table = 8 * 120**2
+    roomy = MCGTA(6, eps=4.0, semivariogram="empirical", max_memory=7 * table).fit(series.X)
     assert roomy._dissimilarity.cached is not None
-    assert tight._dissimilarity.cached is not None
-    refitted = tight.refit(max_memory=3 * 8 * 120**2)
-    assert refitted._dissimilarity.cached is None
-    np.testing.assert_array_equal(refitted.labels_, tight.labels_)
+    tight = roomy.refit(max_memory=3 * table)
+    assert tight._dissimilarity.cached is None
+    np.testing.assert_array_equal(tight.labels_, roomy.labels_)

@@ -3,7 +3,6 @@
 import io
 import itertools
 import os
-import pty
 import subprocess
 import sys
 import threading
@@ -276,6 +275,7 @@ def test_a_fit_in_a_real_terminal_finishes_each_stage_with_a_line():
         "import numpy as np; from mcgta import MCGTA; "
         "MCGTA(10, eps=1.0, progress=True).fit(np.random.default_rng(0).normal(size=(80, 2)))"
     )
+    pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     done = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], stderr=theirs)
     os.close(theirs)

@@ -371,7 +371,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def _place(self, X: Any, positions: Any, groups: Any) -> tuple[Labels, Array]:
         """Labels and strengths of new observations."""
         check_is_fitted(self)
-        algorithm, seed = self._algorithm, self._seed
+        algorithm, seed, progress = self._algorithm, self._seed, Progress(self.progress)
         features = read_features(self, X, reset=False)
         joined = join_new(self._X, self.positions_, features, positions, groups)
         order = self.positions_.order(self._X)
@@ -381,10 +381,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             lags=algorithm.lags,
             weights=algorithm.weights,
             dissimilarity=algorithm.dissimilarity,
-            fit_models=lambda X, near: algorithm.models_on(X, near, self.prior_, seed, Progress(self.progress)),
+            fit_models=lambda X, near: algorithm.models_on(X, near, self.prior_, seed, progress),
             make_loss=lambda X, models, places: algorithm.loss(
                 algorithm.compare(X, models, seed), places, self.semivariogram_
             ),
+            progress=progress,
         )
 
     # ------------------------------------------------------------------ one file

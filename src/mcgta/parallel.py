@@ -163,7 +163,7 @@ def tiles(count: int, size: int) -> list[slice]:
 
 def short_tile(d: int, most: int = 8192) -> int:
     """Rows of d x d matrices to work on at a time, so that it takes a fraction of a second and Ctrl-C is soon noticed."""
-    return min(most, max(64, 2 * 10**8 // d**4 // 64 * 64))
+    return min(most, max(64, 10**8 // d**4 // 64 * 64))
 
 
 def tapered(count: int, size: int, least: int, n_jobs: int | None) -> list[slice]:

@@ -49,7 +49,7 @@ class Progress:
         elif self._lines is not None and self._lines.stream is not None:
             yield from self._lines.follow(_Stage(name, total))
         else:
-            yield _ignore
+            yield ignore
 
     def note(self, text: str) -> None:
         """Show a remark of one line, in order with the stages; nobody sees it where no lines are shown."""
@@ -57,8 +57,8 @@ class Progress:
             self._lines.note(text)
 
 
-def _ignore(steps: int) -> None:
-    pass
+def ignore(steps: int) -> None:
+    """Take note of nothing."""
 
 
 def _listen(listener: Listener, name: str, total: int | None) -> Iterator[Advance]:
