@@ -173,6 +173,7 @@ WRONG = {
     "n_jobs": [0, 1.5, "all", True],
     "random_state": [-1, 2**32, 0.5, "seed", True],
     "progress": [None, 1, "bar"],
+    "max_memory": [0, -1, np.nan, np.inf, "", "2G", "GB", "-1GB", "0GB", "1.5 apples", "1e9", True, [1]],
 }
 
 

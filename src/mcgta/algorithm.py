@@ -96,13 +96,14 @@ class Algorithm:
             )
         return data
 
-    def fit_prior(self, data: Observations) -> MixturePrior | None:
+    def fit_prior(self, data: Observations, progress: Progress) -> MixturePrior | None:
         """Fit the global mixture, where one is wanted."""
         if self.prior is None or self.dissimilarity in FEATURE_BASED:
             return None
         if self.local_models is not None and self.local_models.prior is not None:
             return self.local_models.prior
-        return fit_mixture_prior(data.X, n_components=self.prior_components, random_state=data.seed)
+        with progress.stage("prior"):
+            return fit_mixture_prior(data.X, n_components=self.prior_components, random_state=data.seed)
 
     def fit_models(self, data: Observations, prior: MixturePrior | None, progress: Progress) -> LocalModels | None:
         """Find neighbourhoods and fit a model on each, unless models were passed in; None for dissimilarities of features."""

@@ -15,7 +15,7 @@ import dataclasses
 import json
 import math
 import os
-import tempfile
+import secrets
 import tokenize
 import zipfile
 from collections.abc import Callable, Mapping
@@ -76,19 +76,17 @@ def save(thing: Archived, path: str | os.PathLike[str]) -> None:
     tree = {"format": FORMAT, "version": VERSION, "content": _encode(thing, arrays)}
     text = json.dumps(tree, allow_nan=False)
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    # Named before it is there, so that an interrupt at any time can clean up.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:
+        with open(temporary, "xb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:
             bundle.writestr(_TREE, text)
             for k, array in enumerate(arrays):
                 with bundle.open(f"arrays/{k}.npy", "w", force_zip64=True) as member:
                     npy.write_array(member, array, version=(1, 0), allow_pickle=False)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mcgta.algorithm import Algorithm, Stages
 from mcgta.archive import Archived
 from mcgta.fitted import FITTED, check_fitted
-from mcgta.memory import available_bytes, check_tables
+from mcgta.memory import budget, check_tables
 from mcgta.observations import join_new, sort_observations
 from mcgta.parameters import RULES
 from mcgta.prediction import Reference, place_new
@@ -27,9 +27,10 @@ from mcgta.stages.semivariogram import Semivariogram
 from mcgta.types import Array, Labels
 
 _AFTER_SEMIVARIOGRAM = (
-    "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "n_jobs", "progress",
+    "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "n_jobs",
+    "max_memory", "progress",
 )  # fmt: skip
-# The table of dissimilarities is kept after a fit, for refit, where it takes less than this share of the free memory.
+# The table of dissimilarities is kept after a fit, for refit, where it takes less than this share of max_memory.
 _KEEP_SHARE = 0.25
 
 
@@ -122,11 +123,18 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         Models fitted before on the same observations, in the same order.
     n_jobs : int or None
         Threads, as in scikit-learn; the result does not depend on it.
+    max_memory : number, str, "auto" or None, default="auto"
+        Memory that the fit may use, in bytes or as a text such as "1.5GB" (10^9) or "800MiB" (2^20); what needs more is refused
+        before it begins. "auto" or None is three quarters of what is available when the fit begins, within the limits of the
+        container.
     random_state : int, RandomState or None, default=0
         Seed of what is random: the mixture prior, "min_cov_det", the points of "js" and "tv", and the pairs that a large
         semivariogram is estimated from.
-    progress : bool or callable, default=False
-        Report stages on standard error, or to a function of the stage's name and the share done.
+    progress : "auto", bool or callable, default="auto"
+        True reports on standard error: on a terminal by a live bar with stage, share done and time left, elsewhere by a line
+        for each finished stage and, in stages longer than two seconds, one every ten seconds. "auto" says nothing for two
+        seconds, then does as True on a terminal and goes on saying nothing elsewhere. A function is called with the stage's
+        name and the share done.
 
     Attributes
     ----------
@@ -186,8 +194,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         min_cluster_size: int | None = None,
         local_models: LocalModels | None = None,
         n_jobs: int | None = None,
+        max_memory: float | str | None = "auto",
         random_state: Any = 0,
-        progress: Any = False,
+        progress: Any = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -215,6 +224,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.min_cluster_size = min_cluster_size
         self.local_models = local_models
         self.n_jobs = n_jobs
+        self.max_memory = max_memory
         self.random_state = random_state
         self.progress = progress
 
@@ -236,9 +246,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         warn_of_positions_as_target(y)
         shape = type(self)()  # takes note of the columns, which are this estimator's only once the fit has succeeded
         features = read_features(shape, X, ensure_min_samples=2, copy=True)
-        check_tables(features.shape[0], self.clusterer, distances=self.metric == "precomputed" or callable(self.metric))
+        distances = self.metric == "precomputed" or callable(self.metric)
+        check_tables(features.shape[0], self.clusterer, distances=distances, budget=budget(self.max_memory))
         data = algorithm.read(features, getattr(shape, "feature_names_in_", None), positions, groups)
-        prior = algorithm.fit_prior(data)
+        prior = algorithm.fit_prior(data, progress)
         models = algorithm.fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
         kept, failed = algorithm.comparable(data, models)
         places = data.positions.take(kept)
@@ -253,8 +264,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """Cluster the same observations with other parameters of the loss or the clusterer; return a new estimator.
 
         Local models, semivariogram and dissimilarities are used again (the latter where their table takes less than a
-        quarter of the free memory, else they are computed anew). ``params`` may be ``beta``, ``margin``, ``hinge``,
-        ``within_range``, ``clusterer``, ``eps``, ``min_samples``, ``min_cluster_size``, ``n_jobs`` and ``progress``.
+        quarter of ``max_memory``, else they are computed anew). ``params`` may be ``beta``, ``margin``, ``hinge``,
+        ``within_range``, ``clusterer``, ``eps``, ``min_samples``, ``min_cluster_size``, ``n_jobs``, ``max_memory`` and
+        ``progress``.
         """
         check_is_fitted(self)
         wrong = sorted(set(params) - set(_AFTER_SEMIVARIOGRAM))
@@ -338,8 +350,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
         self._dissimilarity: Dissimilarity | None = loss.dissimilarity
-        free = available_bytes()
-        if free is not None and matrix.nbytes > _KEEP_SHARE * free:
+        room = budget(self.max_memory)
+        if room is not None and matrix.nbytes > _KEEP_SHARE * room:
             self._dissimilarity.cached = None
 
     def _restore(self) -> Stages:
@@ -359,7 +371,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def _place(self, X: Any, positions: Any, groups: Any) -> tuple[Labels, Array]:
         """Labels and strengths of new observations."""
         check_is_fitted(self)
-        algorithm, seed = self._algorithm, self._seed
+        algorithm, seed, progress = self._algorithm, self._seed, Progress(self.progress)
         features = read_features(self, X, reset=False)
         joined = join_new(self._X, self.positions_, features, positions, groups)
         order = self.positions_.order(self._X)
@@ -369,10 +381,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             lags=algorithm.lags,
             weights=algorithm.weights,
             dissimilarity=algorithm.dissimilarity,
-            fit_models=lambda X, near: algorithm.models_on(X, near, self.prior_, seed, Progress(self.progress)),
+            fit_models=lambda X, near: algorithm.models_on(X, near, self.prior_, seed, progress),
             make_loss=lambda X, models, places: algorithm.loss(
                 algorithm.compare(X, models, seed), places, self.semivariogram_
             ),
+            progress=progress,
         )
 
     # ------------------------------------------------------------------ one file

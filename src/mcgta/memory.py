@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,31 +12,122 @@ from typing import Any
 _TABLES = {"dbscan": 6, "hdbscan": 5, "optics": 4}
 _OTHER_TABLES = 4
 _DISTANCE_TABLES = 4
+_SHARE = 0.75  # of what is available, where the user does not say
+_UNITS = {"": 1, "b": 1} | {
+    f"{prefix}{kind}": base ** (k + 1) for kind, base in (("b", 1000), ("ib", 1024)) for k, prefix in enumerate("kmgt")
+}
+_ROOT = Path("/")
+# For each version of control groups: where they are, the files of the limit and of what is used, and the entry of
+# memory.stat that can be had back (files read and not needed any more count as used).
+_CGROUPS = (
+    ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+    ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
 
 
-def available_bytes() -> int | None:
-    """Return the memory that can be had without swapping; None where the system does not say."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
+def budget(max_memory: Any = None) -> int | None:
+    """Return the bytes that may be used: what ``max_memory`` says, or three quarters of what is available now.
+
+    Parameters
+    ----------
+    max_memory : number of bytes, text such as "1.5GB" (10^9) or "800MiB" (2^20), or None or "auto" for three quarters of
+        :func:`available_bytes`
+
+    Returns
+    -------
+    int or None
+        None where the system does not say what is available
+    """
+    if max_memory is None or max_memory == "auto":
+        free = available_bytes()
+        return None if free is None else int(_SHARE * free)
+    size = read_size(max_memory) if isinstance(max_memory, str) else float(max_memory)
+    if size is None or not 0 < size < float("inf"):
+        raise ValueError(
+            f"max_memory={max_memory!r} must be a number of bytes > 0, text such as '1.5GB' or '800MiB', or 'auto'"
+        )
+    return int(size)
+
+
+def read_size(text: str) -> float | None:
+    """Return the bytes that a text such as "1.5GB" stands for; None where it stands for none.
+
+    kB, MB, GB and TB are powers of 1000, KiB, MiB, GiB and TiB of 1024; upper and lower case are alike.
+    """
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", text.lower(), re.ASCII)
+    if found is None or found[2] not in _UNITS:
         return None
-    for line in lines:
+    return float(found[1]) * _UNITS[found[2]] or None
+
+
+def available_bytes(root: Path = _ROOT) -> int | None:
+    """Return the memory that can be had without swapping; None where the system does not say.
+
+    On Linux what the kernel says, or less where a control group (a container, a batch job) allows less; elsewhere what is free,
+    or if only that is known what is installed. ``root`` is where the system's files are.
+    """
+    known = [*_of_kernel(root), *_of_control_groups(root)] or [*_of_pages()]
+    return max(min(known), 0) if known else None
+
+
+def _of_kernel(root: Path) -> Iterator[int]:
+    for line in _read(root / "proc/meminfo").splitlines():
         if line.startswith("MemAvailable:"):
-            return 1024 * int(line.split()[1])
-    return None
+            yield 1024 * int(line.split()[1])
 
 
-def check_tables(count: int, clusterer: Any, *, distances: bool) -> None:
+def _of_control_groups(root: Path) -> Iterator[int]:
+    """What is left in the groups of this process and those around them."""
+    named = [line.split(":", 2) for line in _read(root / "proc/self/cgroup").splitlines() if line.count(":") >= 2]
+    for (place, limit, used, spare), version in zip(_CGROUPS, ("", "memory"), strict=True):
+        own = [path.strip("/") for _, kinds, path in named if version in kinds.split(",")]
+        # A container may see its group's name but has it mounted at the top, hence the top in any case.
+        inside = Path(own[0]) if own else Path()
+        for group in dict.fromkeys((inside, *inside.parents, Path())):
+            folder = root / place / group
+            most, now = _number(_read(folder / limit)), _number(_read(folder / used))
+            if most is not None and now is not None:
+                entries = dict(
+                    line.split(maxsplit=1) for line in _read(folder / "memory.stat").splitlines() if " " in line
+                )
+                yield most - max(now - (_number(entries.get(spare, "")) or 0), 0)
+
+
+def _of_pages() -> Iterator[int]:
+    for name in ("SC_AVPHYS_PAGES", "SC_PHYS_PAGES"):
+        try:
+            pages, size = os.sysconf(name), os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, ValueError, OSError):
+            continue
+        if pages > 0 and size > 0:
+            yield pages * size
+            return
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _number(text: str) -> int | None:
+    """An integer; None for "max", which is no limit, and for what is not there."""
+    return int(text) if text.strip().isdecimal() else None
+
+
+def check_tables(count: int, clusterer: Any, *, distances: bool, budget: int | None) -> None:
     """Refuse to start on more observations than the tables of all pairs leave room for.
 
-    ``distances`` says whether the distances of positions are a table as well.
+    ``distances`` says whether the distances of positions are a table as well, ``budget`` how many bytes may be used, if known.
     """
     tables = _TABLES.get(clusterer, _OTHER_TABLES) if isinstance(clusterer, str) else _OTHER_TABLES
     tables += _DISTANCE_TABLES * distances
-    needed, free = tables * 8 * count**2, available_bytes()
-    if free is not None and needed > free:
-        most = int((free / (8 * tables)) ** 0.5)
+    needed = tables * 8 * count**2
+    if budget is not None and needed > budget:
+        most = int((budget / (8 * tables)) ** 0.5)
         raise MemoryError(
             f"{count} observations need up to {tables} tables of all pairs, {tables} x 8 x {count}^2 bytes = "
-            f"{needed / 2**30:.1f} GiB, but {free / 2**30:.1f} GiB are free; at most {most} observations fit"
+            f"{needed / 2**30:.1f} GiB, but max_memory allows {budget / 2**30:.1f} GiB (three quarters of what is free, unless "
+            f"it is set); at most {most} observations fit"
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from mcgta.progress import Progress
 from mcgta.types import Array
 
 _SMALLEST = 32  # rows of a tile on the diagonal of a table
+_PATIENCE = 0.5  # seconds that an interrupt waits for threads to finish what they are at
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -77,7 +79,8 @@ class _Crew:
 
     def __init__(self) -> None:
         self._idle: list[SimpleQueue[Callable[[], None]]] = []
-        os.register_at_fork(after_in_child=self._idle.clear)  # threads do not survive a fork
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._idle.clear)  # threads do not survive a fork
 
     def ask(self, work: Callable[[], None]) -> None:
         """Let one of them do this, which must not raise."""
@@ -98,7 +101,11 @@ _crew = _Crew()
 
 
 def _share_out(function: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
-    """Work on the tasks together with ``workers - 1`` other threads, whoever is free taking the next."""
+    """Work on the tasks together with ``workers - 1`` other threads, whoever is free taking the next.
+
+    An interrupt (Ctrl-C) reaches this thread only, once the task it works on is done, so tasks should be short. The others are
+    then given a moment to finish theirs; one that takes longer ends in the background, in arrays that nobody else looks at.
+    """
     turn = count()
     finished: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
     left: SimpleQueue[None] = SimpleQueue()
@@ -110,20 +117,25 @@ def _share_out(function: Callable[[Task], Result], tasks: Sequence[Task], worker
             return False
         try:
             finished.put((task, function(tasks[task]), None))
-        except BaseException as error:
+        except Exception as error:
             finished.put((task, None, error))
             return False
         return True
 
     def work() -> None:
-        while work_on_next():
-            pass
+        try:
+            while work_on_next():
+                pass
+        except BaseException as error:  # such as SystemExit, which is for the caller to deal with
+            finished.put((-1, None, error))
         left.put(None)
 
-    for _ in range(workers - 1):
-        _crew.ask(work)
     early: dict[int, Any] = {}
+    asked, patience = 0, None
     try:
+        for _ in range(workers - 1):
+            _crew.ask(work)
+            asked += 1
         for wanted in range(len(tasks)):
             while wanted not in early:
                 if finished.empty():
@@ -133,15 +145,25 @@ def _share_out(function: Callable[[Task], Result], tasks: Sequence[Task], worker
                     raise error
                 early[task] = result
             yield early.pop(wanted)
+    except BaseException as error:
+        patience = None if isinstance(error, Exception) else _PATIENCE
+        raise
     finally:  # where somebody failed or lost interest, nothing more is begun
         stopped = True
-        for _ in range(workers - 1):
-            left.get()
+        until = time.monotonic() + (patience or 0.0)
+        with suppress(Empty):
+            for _ in range(asked):
+                left.get(timeout=None if patience is None else max(until - time.monotonic(), 0.0))
 
 
 def tiles(count: int, size: int) -> list[slice]:
     """Cut ``range(count)`` into slices of at most ``size``."""
     return [slice(start, min(count, start + size)) for start in range(0, count, size)]
+
+
+def short_tile(d: int, most: int = 8192) -> int:
+    """Rows of d x d matrices to work on at a time, so that it takes a fraction of a second and Ctrl-C is soon noticed."""
+    return min(most, max(64, 10**8 // d**4 // 64 * 64))
 
 
 def tapered(count: int, size: int, least: int, n_jobs: int | None) -> list[slice]:

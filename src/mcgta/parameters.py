@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 from sklearn.utils import check_random_state
 
+from mcgta.memory import read_size
 from mcgta.positions import METRICS
 from mcgta.stages.clustering import CLUSTERERS
 from mcgta.stages.curve_fit import MODELS
@@ -37,6 +38,7 @@ class Rule:
     method : an object with this method is allowed
     edges : an increasing sequence of numbers is allowed
     mapping : a dict is allowed
+    size : a text that says how many bytes is allowed
     """
 
     words: tuple[str, ...] = ()
@@ -50,6 +52,7 @@ class Rule:
     method: str | None = None
     edges: bool = False
     mapping: bool = False
+    size: bool = False
 
     def accepts(self, value: Any) -> bool:
         """Whether ``value`` is allowed."""
@@ -58,7 +61,7 @@ class Rule:
         if isinstance(value, (bool, np.bool_)):
             return self.flag
         if isinstance(value, str):
-            return value in self.words
+            return value in self.words or (self.size and read_size(value) is not None)
         if isinstance(value, numbers.Integral) and abs(int(value)) > 2**63:
             return False
         if isinstance(value, numbers.Integral) and self.integer:
@@ -105,6 +108,8 @@ class Rule:
             said.append("an increasing sequence of at least two distances >= 0")
         if self.mapping:
             said.append("a dict")
+        if self.size:
+            said.append("a text such as '1.5GB' or '800MiB'")
         return ", or ".join(said)
 
 
@@ -135,8 +140,9 @@ RULES: dict[str, Rule] = {
     "min_cluster_size": Rule(integer=(1, INF), none=True),
     "local_models": Rule(kinds=(LocalModels,), none=True),
     "n_jobs": Rule(integer=(-INF, INF), none=True),
+    "max_memory": Rule(words=("auto",), real=(0, INF), above=True, none=True, size=True),
     "random_state": Rule(integer=(0, 2**32 - 1), none=True, kinds=(np.random.RandomState,)),
-    "progress": Rule(flag=True, function=True),
+    "progress": Rule(words=("auto",), flag=True, function=True),
 }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from mcgta.observations import Joined
 from mcgta.parallel import tiles
 from mcgta.positions import Positions
+from mcgta.progress import Progress
 from mcgta.stages.dissimilarity import incomparable
 from mcgta.stages.lags import stack_lags
 from mcgta.stages.local_models import LocalModels
@@ -55,6 +56,7 @@ def place_new(
     dissimilarity: str,
     fit_models: FitModels,
     make_loss: MakeLoss,
+    progress: Progress,
 ) -> tuple[Labels, Array]:
     """Return the clusters and strengths of the rows given; those that the fit knows keep what they have."""
     count = joined.known.size
@@ -84,10 +86,12 @@ def place_new(
     both = np.concatenate([anchors, new[placed]])
     loss = make_loss(X[both], models, joined.positions.take(both))
     membership = fit.membership.reorder(fit.order[anchors])
-    for part in tiles(placed.size, _TILE):
-        losses = loss.between(anchors.size + np.arange(part.start, part.stop), np.arange(anchors.size))
-        where = joined.fresh[placed[part]]
-        labels[where], strengths[where] = membership.assign(losses)
+    with progress.stage("placing", placed.size) as advance:
+        for part in tiles(placed.size, _TILE):
+            losses = loss.between(anchors.size + np.arange(part.start, part.stop), np.arange(anchors.size))
+            where = joined.fresh[placed[part]]
+            labels[where], strengths[where] = membership.assign(losses)
+            advance(where.size)
     return labels, strengths
 
 

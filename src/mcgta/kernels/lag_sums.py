@@ -28,6 +28,7 @@ from mcgta.kernels.metrics import TIE
 from mcgta.types import Array, Index
 
 _CELLS = 4096
+_ROWS = 8192
 
 
 def first_at_lag(times: Array, stops: Index, edge: float, rounding: float, *, beyond: bool = False) -> Index:
@@ -40,7 +41,10 @@ def first_at_lag(times: Array, stops: Index, edge: float, rounding: float, *, be
 def running_totals(z: Array) -> tuple[Array, Array]:
     """Return the totals of the rows before each row of z (N, m), as (N + 1, m), and of their squared norms (N + 1,)."""
     rows = np.zeros((z.shape[0] + 1, z.shape[1]))
-    np.cumsum(z, axis=0, out=rows[1:])
+    for first in range(0, z.shape[0], _ROWS):  # so that no call takes long; the sums are those of one call
+        part = z[first : first + _ROWS].copy()
+        part[0] += rows[first]
+        np.cumsum(part, axis=0, out=rows[first + 1 : first + 1 + len(part)])
     return rows, np.concatenate([[0.0], np.cumsum(np.einsum("nm,nm->n", z, z))])
 
 

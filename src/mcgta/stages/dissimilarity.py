@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from mcgta.kernels import divergences, symmetric_kl, wasserstein
-from mcgta.parallel import symmetric_table, tiles
+from mcgta.parallel import short_tile, symmetric_table, tiles
 from mcgta.progress import Progress
 from mcgta.stages.local_models import LocalModels
 from mcgta.types import Array, Index
@@ -151,23 +151,38 @@ def compare_models(models: LocalModels, kind: str = "wasserstein2", *, random_st
     d = models.means.shape[1]
     embedding = partial(_embed, models.means, models.covariances)
     if kind == "wasserstein2":
-        packed = wasserstein.pack(models.means, models.covariances)
+        packed = _by_parts(wasserstein.pack, models.means, models.covariances)
         compiled = Compiled(wasserstein.wasserstein2_tile, wasserstein.wasserstein2_pairs)
-        return Dissimilarity(kind, (packed,), compiled, partial(wasserstein.embed, packed))
+        return Dissimilarity(kind, (packed,), compiled, partial(_by_parts, wasserstein.embed, packed))
     if kind == "kl":
-        packed = symmetric_kl.pack(models.means, _definite(models, kind))
+        packed = _by_parts(symmetric_kl.pack, models.means, _definite(models, kind))
         compiled = Compiled(symmetric_kl.symmetric_kl_tile, symmetric_kl.symmetric_kl_pairs)
         return Dissimilarity(kind, (packed,), compiled, embedding)
     if kind in ("js", "tv"):
-        factors = np.linalg.cholesky(_definite(models, kind))
-        inverses = np.linalg.inv(factors)
+        factors = _by_parts(np.linalg.cholesky, _definite(models, kind))
+        inverses = _by_parts(np.linalg.inv, factors)
         compare = _sampled(kind, divergences.normal_points(_POINTS, d, random_state))
         return Dissimilarity(kind, (models.means, factors, inverses), Broadcast(compare, 4 * d * _POINTS), embedding)
     raise ValueError(f"dissimilarity={kind!r} is not one of {', '.join(MODEL_BASED)}")
 
 
 def _embed(means: Array, covs: Array) -> Array:
-    return wasserstein.embed(wasserstein.pack(means, covs))
+    return _by_parts(lambda *part: wasserstein.embed(wasserstein.pack(*part)), means, covs)
+
+
+def _by_parts(function: Callable[..., Array], *arrays: Array) -> Array:
+    """Apply a function of rows to some at a time, so that none of its calls takes long."""
+    count = arrays[0].shape[0]
+    d = arrays[-1].shape[-1] if arrays[-1].ndim == 3 else wasserstein.features_of(arrays[-1])
+    parts = tiles(count, short_tile(d))
+    if len(parts) <= 1:
+        return function(*arrays)
+    first = function(*(array[parts[0]] for array in arrays))
+    out = np.empty((count, *first.shape[1:]))
+    out[parts[0]] = first
+    for part in parts[1:]:
+        out[part] = function(*(array[part] for array in arrays))
+    return out
 
 
 def _definite(models: LocalModels, kind: str) -> Array:

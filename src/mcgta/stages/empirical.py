@@ -24,7 +24,7 @@ from mcgta.positions import Positions
 from mcgta.progress import Progress
 from mcgta.stages.dissimilarity import Dissimilarity
 from mcgta.stages.lag_bins import make_edges
-from mcgta.stages.pair_census import take_census
+from mcgta.stages.pair_census import steps, take_census
 from mcgta.stages.semivariogram import Semivariogram, read_off
 from mcgta.types import Array, Index
 
@@ -129,9 +129,10 @@ def _from_sample(
     A first sample of every bin tells how much the residuals vary, and so how large the second must be. As a rule there is no
     third.
     """
-    with (progress or Progress()).stage("semivariogram"):
+    passes = 1 if dissimilarity.exact_embedding else 3  # the census, and as a rule two samples
+    with (progress or Progress()).stage("semivariogram", passes * steps(positions, edges)) as advance:
         points = dissimilarity.embedding()
-        census = take_census(positions, edges, points, n_jobs=n_jobs)
+        census = take_census(positions, edges, points, n_jobs=n_jobs, advance=advance)
         counts = census.counts
         if not counts.any():
             return counts, census.lags, np.full(counts.size, np.nan), np.full(counts.size, np.nan)
@@ -151,7 +152,7 @@ def _from_sample(
             ranks = [sample.draw(int(wanted[k]), [random_state, k, turn]) for k, sample in enumerate(samples)]
             i, j = census.draw(ranks)
             compared = _compare(dissimilarity, i, j, n_jobs)
-            close = dissimilarity.embedding_scale * ((points[i] - points[j]) ** 2).sum(axis=1)
+            close = dissimilarity.embedding_scale * _squares(points, i, j)
             cuts = np.cumsum([part.size for part in ranks])[:-1]
             for sample, *parts in zip(samples, np.split(compared, cuts), np.split(close, cuts), strict=True):
                 sample.add(*parts)
@@ -212,8 +213,15 @@ class _Sample:
         return max(value, 0.0), float(np.sqrt(residual @ residual) / self.size)
 
 
+def _squares(points: Array, i: Index, j: Index) -> Array:
+    """Squared distances of pairs of points."""
+    parts = tiles(i.size, _PAIRS_TILE)
+    return np.concatenate([np.empty(0), *(((points[i[part]] - points[j[part]]) ** 2).sum(axis=1) for part in parts)])
+
+
 def _compare(dissimilarity: Dissimilarity, i: Index, j: Index, n_jobs: int | None) -> Array:
     """Dissimilarity of pairs, in tiles on threads."""
     parts = tiles(i.size, _PAIRS_TILE)
-    found = run(lambda part: dissimilarity.of_pairs(i[part], j[part]), parts, n_jobs=n_jobs)
-    return np.concatenate([np.empty(0), *found])
+    return np.concatenate(
+        [np.empty(0), *run(lambda part: dissimilarity.of_pairs(i[part], j[part]), parts, n_jobs=n_jobs)]
+    )

@@ -15,7 +15,7 @@ from mcgta.kernels import moments
 from mcgta.kernels.careful_lasso import GAP
 from mcgta.kernels.factors import psd_roots
 from mcgta.kernels.graphical_lasso import graphical_lasso
-from mcgta.parallel import run, tapered, tiles
+from mcgta.parallel import run, short_tile, tapered, tiles
 from mcgta.progress import Progress
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
 from mcgta.stages.prior import MixturePrior, update
@@ -174,7 +174,8 @@ def fit_local_models(
 
     # scikit-learn's robust estimator is slow, and it warns: warning filters are not safe among threads.
     processes = covariance == "min_cov_det"
-    parts = tiles(count, _SLOW_TILE) if processes else tapered(count, _TILE, _LEAST_TILE, n_jobs)
+    most = short_tile(d, _TILE)
+    parts = tiles(count, _SLOW_TILE) if processes else tapered(count, most, min(most, _LEAST_TILE), n_jobs)
 
     def fill_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
         mean, cov, trouble = fit_tile(part)
@@ -185,8 +186,9 @@ def fit_local_models(
         return mean, cov, trouble
 
     with (progress or Progress()).stage("local models", count) as advance:
-        found = run(fit_tile if processes else fill_tile, parts, n_jobs=n_jobs, processes=processes)
-        for part, (mean, cov, trouble) in zip(parts, found, strict=True):
+        fit = fit_tile if processes else fill_tile
+        # No name for what run returns: were this loop left by an error, whoever kept the traceback would keep it running.
+        for part, (mean, cov, trouble) in zip(parts, run(fit, parts, n_jobs=n_jobs, processes=processes), strict=True):
             if processes:
                 means[part], covs[part] = mean, cov
             failures.update({part.start + k: reason for k, reason in trouble.items()})

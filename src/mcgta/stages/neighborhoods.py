@@ -21,6 +21,7 @@ from scipy.spatial import KDTree
 from mcgta.archive import Archived
 from mcgta.kernels.metrics import TIE
 from mcgta.kernels.time_windows import time_windows
+from mcgta.parallel import tiles
 from mcgta.positions import Positions
 from mcgta.types import Array, Index, Mask
 
@@ -219,9 +220,11 @@ def find_neighborhoods(
             continue
         ordered = members[np.lexsort([*positions.coordinates[members].T[::-1], np.zeros(members.size)])]
         indices[wanted] = np.sort(search(positions, centers[wanted], ordered, n_neighbors), axis=1)
-    found = indices[:, :1] >= 0
-    distances = positions.of_pairs(centers[:, None], np.where(found, indices, 0))
-    distances = np.where(found, distances, np.nan)
+    distances = np.empty(indices.shape)
+    for part in tiles(centers.size, _TILE):
+        found = indices[part, :1] >= 0
+        measured = positions.of_pairs(centers[part, None], np.where(found, indices[part], 0))
+        distances[part] = np.where(found, measured, np.nan)
     return Neighborhoods(centers, indices, distances, _weigh(distances, weights))
 
 

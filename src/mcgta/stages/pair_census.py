@@ -8,19 +8,24 @@ again for each sample. Neither needs more memory than a tile.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from mcgta.kernels import lag_sums
-from mcgta.parallel import run, triangle
+from mcgta.parallel import run, tiles, triangle
 from mcgta.positions import Positions
+from mcgta.progress import Advance, ignore
 from mcgta.types import Array, Index
 
 _TILE = 512
+_ROWS = 8192
 _REMEMBERED = 2**23  # bytes of partners along time that are kept
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 
 class Census(Protocol):
@@ -43,30 +48,50 @@ class Census(Protocol):
         """Return the rows of the pairs with the given ranks in each bin, bin after bin; ranks ascend within a bin."""
 
 
-def take_census(positions: Positions, edges: Array, points: Array, *, n_jobs: int | None = None) -> Census:
-    """Count the pairs of each bin and add up the squared differences of ``points`` (N, m)."""
+def steps(positions: Positions, edges: Array) -> int:
+    """Return how many steps it takes to take a census, or to draw a sample from one."""
+    return edges.size - 1 if _along_time(positions) else len(triangle(len(positions), _TILE))
+
+
+def take_census(
+    positions: Positions, edges: Array, points: Array, *, n_jobs: int | None = None, advance: Advance = ignore
+) -> Census:
+    """Count the pairs of each bin and add up the squared differences of ``points`` (N, m).
+
+    ``advance`` is told of each step, now and when samples are drawn.
+    """
     # Pairs are within groups, so each group is centred by itself: what groups differ by costs no digits.
     sizes = np.bincount(positions.groups)
     totals = np.stack([np.bincount(positions.groups, column) for column in points.T], axis=1)
-    points = np.ascontiguousarray(points - (totals / np.maximum(sizes, 1)[:, None])[positions.groups])
-    if positions.metric == "time" and positions.points is not None:
-        return TimeCensus(positions, edges, points, n_jobs)
-    return TableCensus(positions, edges, points, n_jobs)
+    means = totals / np.maximum(sizes, 1)[:, None]
+    centred = np.empty(points.shape)
+    for part in tiles(len(points), _ROWS):
+        np.subtract(points[part], means[positions.groups[part]], out=centred[part])
+    kind = TimeCensus if _along_time(positions) else TableCensus
+    return kind(positions, edges, centred, n_jobs, advance)
+
+
+def _along_time(positions: Positions) -> bool:
+    return positions.metric == "time" and positions.points is not None
 
 
 class TimeCensus:
     """A census along time: the partners of an observation in a bin are consecutive in time."""
 
-    def __init__(self, positions: Positions, edges: Array, points: Array, n_jobs: int | None) -> None:
+    def __init__(
+        self, positions: Positions, edges: Array, points: Array, n_jobs: int | None, advance: Advance = ignore
+    ) -> None:
         assert positions.points is not None
         times = positions.points[:, 0]
         self._order = np.lexsort((times, positions.groups))
         self._times = np.ascontiguousarray(times[self._order])
         groups = positions.groups[self._order]
         self._stops = np.searchsorted(groups, groups, side="right").astype(np.int64)
-        self._edges, self._rounding = edges, positions.rounding
+        self._edges, self._rounding, self._advance = edges, positions.rounding, advance
         self._firsts: dict[tuple[int, bool], Index] = {}
-        sorted_points = points[self._order]
+        sorted_points = np.empty(points.shape)
+        for part in tiles(len(points), _ROWS):
+            np.take(points, self._order[part], axis=0, out=sorted_points[part])
         running = lag_sums.running_totals(sorted_points)
         elapsed = np.concatenate([[0.0], np.cumsum(self._times - self._times.mean())])
         centred = self._times - self._times.mean()
@@ -77,7 +102,7 @@ class TimeCensus:
             lag = (elapsed[high] - elapsed[low] - number * centred).sum()
             return int(number.sum()), float(lag), lag_sums.squared_differences(sorted_points, running, low, high)
 
-        seen = np.array(list(run(look, range(edges.size - 1), n_jobs=n_jobs)))
+        seen = np.array(_each(look, range(edges.size - 1), n_jobs, advance))
         self.counts = seen[:, 0].astype(np.int64)
         self.lags, self.squares = (_mean(total, self.counts) for total in seen[:, 1:].T)
         # Each row takes differences of totals, and errs by what the last digit of the largest one is worth.
@@ -107,14 +132,17 @@ class TimeCensus:
                 row = np.searchsorted(before, wanted, side="right") - 1
                 rows.append(self._order[row])
                 cols.append(self._order[low[row] + wanted - before[row]])
+            self._advance(1)
         return np.concatenate(rows), np.concatenate(cols)
 
 
 class TableCensus:
     """A census by tiles of the table of distances, with the squared differences as products of tiles."""
 
-    def __init__(self, positions: Positions, edges: Array, points: Array, n_jobs: int | None) -> None:
-        self._positions, self._edges, self._n_jobs = positions, edges, n_jobs
+    def __init__(
+        self, positions: Positions, edges: Array, points: Array, n_jobs: int | None, advance: Advance = ignore
+    ) -> None:
+        self._positions, self._edges, self._n_jobs, self._advance = positions, edges, n_jobs, advance
         norms = np.einsum("nm,nm->n", points, points)
 
         def look(piece: tuple[slice, slice]) -> Array:
@@ -127,7 +155,7 @@ class TableCensus:
                 positions.between(rows, cols), squares, edges, positions.rounding, above=rows == cols
             )
 
-        sums = list(run(look, self._pieces, n_jobs=n_jobs))
+        sums = _each(look, self._pieces, n_jobs, advance)
         self._numbers = np.array([part[0] for part in sums]).astype(np.int64)
         self.counts = self._numbers.sum(axis=0)
         totals = np.sum([part[1:] for part in sums], axis=0)
@@ -156,12 +184,24 @@ class TableCensus:
             bins = np.repeat(np.arange(len(ranks)), np.diff(begins))
             return found[0] + rows.start, found[1] + cols.start, bins
 
-        parts = list(run(find, busy.tolist(), n_jobs=self._n_jobs))
+        parts = _each(find, busy.tolist(), self._n_jobs, self._advance)
+        self._advance(len(self._pieces) - busy.size)
         if not parts:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         i, j, bins = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(bins, kind="stable")
         return i[order], j[order]
+
+
+def _each(
+    function: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None, advance: Advance
+) -> list[Result]:
+    """List the results of the tasks, on threads, and tell of each."""
+    out = []
+    for result in run(function, tasks, n_jobs=n_jobs):
+        out.append(result)
+        advance(1)
+    return out
 
 
 def _mean(total: Array, counts: Iterable[int]) -> Array:

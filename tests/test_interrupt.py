@@ -1,0 +1,192 @@
+"""Ctrl-C: it stops a fit soon, begins nothing new, and leaves files whole."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import mcgta
+from mcgta import MCGTA, archive, parallel
+from mcgta.parallel import run
+
+SOON = 2.0  # seconds; a second is promised, and the machine may be busy
+
+FIT = """
+import sys, numpy as np
+from mcgta import MCGTA
+X = np.random.default_rng(0).normal(size=({count}, {d}))
+def tell(stage, share):
+    if stage == {stage!r} and share == 0:
+        print("begun", flush=True)
+options = dict(n_neighbors=30, covariance={covariance!r}, n_jobs={n_jobs}, eps=1.0)
+MCGTA(**options).fit(X[:60])  # which compiles or loads the kernels
+try:
+    MCGTA(**options, progress=tell).fit(X)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+    raise
+"""
+
+SAVE = """
+import sys, numpy as np, mcgta
+model = mcgta.load(sys.argv[1])
+models = mcgta.LocalModels(np.zeros((400_000, 8)), np.zeros((400_000, 8, 8)))
+print("begun", flush=True)
+try:
+    while True:
+        models.save(sys.argv[1])
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+    raise
+"""
+
+
+def interrupted(code, *args, after):
+    """Run a script, press Ctrl-C some time after it says that it has begun; return its status and how long it took to stop."""
+    command = [sys.executable, "-W", "ignore", "-c", code, *map(str, args)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        try:
+            said = child.stdout.readline()
+            assert said == "begun\n", said or child.stderr.read()
+            time.sleep(after)
+            begun = time.perf_counter()
+            child.send_signal(signal.SIGINT)
+            said = child.stdout.readline()
+            took = time.perf_counter() - begun
+            _, err = child.communicate(timeout=60)
+            assert said == "stopped\n", err
+            return child.returncode, took
+        finally:
+            child.kill()
+
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
+
+
+@posix
+@pytest.mark.slow
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("stage", "count", "d", "covariance"),
+    [
+        ("dissimilarity", 6000, 8, "graphical_lasso"),
+        ("local models", 8000, 30, "graphical_lasso"),
+        ("local models", 3000, 4, "min_cov_det"),
+    ],
+)
+def test_an_interrupt_stops_a_fit_soon(n_jobs, stage, count, d, covariance):
+    code = FIT.format(n_jobs=n_jobs, stage=stage, count=count, d=d, covariance=covariance)
+    status, took = interrupted(code, after=0.5)
+    assert status == -signal.SIGINT
+    assert took < SOON
+
+
+@posix
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [0.05, 0.3, 0.7])
+def test_an_interrupt_while_saving_leaves_a_whole_file_and_no_other(tmp_path, series, after):
+    path = tmp_path / "model.mcgta"
+    MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X).save(path)
+    status, took = interrupted(SAVE, path, after=after)
+    assert status == -signal.SIGINT
+    assert took < SOON
+    assert [found.name for found in tmp_path.iterdir()] == ["model.mcgta"]
+    assert isinstance(mcgta.load(path), (MCGTA, mcgta.LocalModels))
+
+
+@pytest.mark.parametrize("where", ["write_array", "replace"])
+def test_an_interrupt_before_a_file_is_complete_leaves_the_one_before(tmp_path, series, monkeypatch, where):
+    path = tmp_path / "model.mcgta"
+    model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X)
+    model.save(path)
+    before = path.read_bytes()
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(archive.npy if where == "write_array" else archive.os, where, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.refit(beta=3.0).save(path)
+    assert path.read_bytes() == before
+    assert [found.name for found in tmp_path.iterdir()] == ["model.mcgta"]
+
+
+def test_an_interrupted_fit_leaves_the_fit_before_it_and_can_be_done_again(series, monkeypatch):
+    model = MCGTA(6, eps=4.0, semivariogram="empirical", n_jobs=2).fit(series.X)
+    labels = model.labels_
+
+    def interrupt(stage, share):
+        if stage == "loss":
+            raise KeyboardInterrupt
+
+    model.set_params(progress=interrupt, beta=3.0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(series.X)
+    assert model.labels_ is labels
+    np.testing.assert_array_equal(model.predict(series.X), labels)
+    again = model.set_params(progress=False, beta=1.0).fit(series.X)
+    np.testing.assert_array_equal(again.labels_, labels)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_nothing_is_begun_after_an_interrupt_in_a_task(n_jobs):
+    begun, caller = [], threading.main_thread()
+
+    def work(task):
+        begun.append(task)
+        if threading.current_thread() is caller:
+            raise KeyboardInterrupt
+        time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        list(run(work, range(1000), n_jobs=n_jobs))
+    number = len(begun)
+    time.sleep(0.1)
+    assert len(begun) == number < 100
+
+
+def test_nothing_is_begun_after_an_interrupt_between_tasks():
+    begun = []
+
+    def work(task):
+        begun.append(task)
+        time.sleep(0.01)
+
+    def consume():
+        for _ in run(work, range(1000), n_jobs=2):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        consume()
+    number = len(begun)
+    time.sleep(0.1)
+    assert len(begun) == number < 100
+
+
+def test_an_interrupt_does_not_wait_for_a_task_that_takes_long(monkeypatch):
+    monkeypatch.setattr(parallel, "_PATIENCE", 0.05)
+    free, caller = threading.Event(), threading.main_thread()
+
+    def work(task):
+        if threading.current_thread() is caller:
+            raise KeyboardInterrupt
+        free.wait(30)
+
+    begun = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        list(run(work, range(4), n_jobs=2))
+    free.set()
+    assert time.perf_counter() - begun < 10
+    assert list(run(lambda k: k, range(8), n_jobs=2)) == list(range(8))
+
+
+def test_an_error_that_only_ends_threads_reaches_the_caller():
+    def work(task):
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        list(run(work, range(4), n_jobs=2))
