@@ -305,7 +305,7 @@ def test_json_that_cannot_be_read_is_refused(attempt, text):
         attempt(pack(text, {}))
 
 
-FITTED = ["labels_", "strengths_", "positions_", "semivariogram_", "n_features_in_", "failed_", "_X", "_membership"]
+FITTED = ["labels_", "_strengths", "positions_", "semivariogram_", "n_features_in_", "failed_", "_X", "_membership"]
 
 
 @pytest.mark.parametrize("name", FITTED)

@@ -43,6 +43,7 @@ STAGES = [
     "loss",
     "clustering",
     "loss_tree",
+    "engine",
     "membership",
     "goodness_of_fit",
 ]

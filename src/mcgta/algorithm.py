@@ -25,8 +25,10 @@ from mcgta.stages.dissimilarity import (
     incomparable,
 )
 from mcgta.stages.empirical import empirical_semivariogram
+from mcgta.stages.engine import Engine, choose_engine
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
+from mcgta.stages.loss_tree import LossTree
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
 from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
@@ -200,6 +202,22 @@ class Algorithm:
                 min_cluster_size=self.min_cluster_size,
                 n_jobs=self.n_jobs,
             )
+
+    def choose_engine(self, count: int) -> Engine:
+        """Choose how to cluster that many observations."""
+        measured = self.beta == 0 or not (self.metric == "precomputed" or callable(self.metric))
+        options = {name: self.params[name] for name in ("clusterer", "dissimilarity", "hinge")}
+        return choose_engine(count, measured=measured, **options)
+
+    def cluster_by_tree(self, tree: LossTree, stages: Stages, progress: Progress) -> tuple[Clustering, int]:
+        """Cluster without a table; return the pairs compared, too."""
+        return tree.dbscan(
+            float(self._choose_eps(stages)),
+            self.dense(stages.data.n_neighbors),
+            min_cluster_size=self.min_cluster_size or 1,
+            n_jobs=self.n_jobs,
+            progress=progress,
+        )
 
     def dense(self, n_neighbors: int) -> int:
         """Return the observations that make a place dense."""

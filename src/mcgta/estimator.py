@@ -13,15 +13,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mcgta.algorithm import Algorithm, Stages
 from mcgta.archive import Archived
 from mcgta.fitted import FITTED, check_fitted
-from mcgta.memory import budget, check_tables
+from mcgta.memory import budget, check_rows, check_tables
 from mcgta.observations import join_new, sort_observations
 from mcgta.parameters import RULES
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
 from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
 from mcgta.stages.empirical import ERROR
+from mcgta.stages.engine import Engine
 from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
 from mcgta.stages.local_models import LocalModels
+from mcgta.stages.loss import Objective
+from mcgta.stages.loss_tree import LossTree
 from mcgta.stages.membership import Membership
 from mcgta.stages.semivariogram import Semivariogram
 from mcgta.types import Array, Labels
@@ -139,11 +142,14 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     Attributes
     ----------
     labels_ : (N,) cluster of each observation, numbered by first member in order of group, position and features; -1 noise
-    strengths_ : (N,) strength of membership in [0, 1]; see :mod:`mcgta.stages.membership`
+    strengths_ : (N,) strength of membership in [0, 1]; see :mod:`mcgta.stages.membership`. Beyond 4,000 observations computed
+        when first asked for
     local_models_ : LocalModels, or None for a dissimilarity of features
     semivariogram_ : Semivariogram, with ``range_``, ``sill_``, ``nugget_``, bins, counts and the fitted function
     core_sample_indices_ : rows of DBSCAN's core observations; of all clustered ones for other algorithms
-    objective_ : Objective, the paper's total loss of the labelling and its two parts
+    objective_ : Objective, the paper's total loss of the labelling and its two parts, over all pairs within clusters; beyond
+        4,000 observations computed when first asked for
+    engine_ : Engine, how the pairs were gone about and why, and how many had to be compared
     noise_share_ : share of observations labelled noise, failed ones included
     failed_ : dict of row -> reason, for observations whose model could not be fitted; they are labelled noise
     n_clusters_ : number of clusters
@@ -246,18 +252,19 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         warn_of_positions_as_target(y)
         shape = type(self)()  # takes note of the columns, which are this estimator's only once the fit has succeeded
         features = read_features(shape, X, ensure_min_samples=2, copy=True)
-        distances = self.metric == "precomputed" or callable(self.metric)
-        check_tables(features.shape[0], self.clusterer, distances=distances, budget=budget(self.max_memory))
+        engine = algorithm.choose_engine(features.shape[0])
+        self._check_memory(engine, *features.shape)
         data = algorithm.read(features, getattr(shape, "feature_names_in_", None), positions, groups)
         prior = algorithm.fit_prior(data, progress)
         models = algorithm.fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
         kept, failed = algorithm.comparable(data, models)
         places = data.positions.take(kept)
         dissimilarity = algorithm.compare(data.X[kept], models and models.take(kept), data.seed)  # lines 4-5
-        dissimilarity.matrix(n_jobs=self.n_jobs, progress=progress)
+        if engine.name == "dense":
+            dissimilarity.matrix(n_jobs=self.n_jobs, progress=progress)
         semivariogram = algorithm.fit_semivariogram(dissimilarity, places, data.seed, progress)  # lines 6-8
         loss = algorithm.loss(dissimilarity, places, semivariogram)  # line 9
-        self._cluster(algorithm, Stages(data, prior, models, kept, failed, loss), progress)  # line 10
+        self._cluster(algorithm, Stages(data, prior, models, kept, failed, loss), engine, None, progress)  # line 10
         return self._note_columns(shape)
 
     def refit(self, **params: Any) -> Self:
@@ -274,11 +281,14 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             raise ValueError(f"refit cannot change {', '.join(wrong)}: only {', '.join(_AFTER_SEMIVARIOGRAM)}; use fit")
         new = type(self)(**{**self._algorithm.params, **params})
         algorithm, progress = Algorithm(new.get_params(deep=False)), Progress(new.progress)
+        engine = algorithm.choose_engine(self.labels_.size)
+        new._check_memory(engine, *self._X.shape)
         stages = self._restore()
         dissimilarity = stages.loss.dissimilarity
-        dissimilarity.matrix(n_jobs=new.n_jobs, progress=progress)
+        if engine.name == "dense":
+            dissimilarity.matrix(n_jobs=new.n_jobs, progress=progress)
         loss = algorithm.loss(dissimilarity, stages.loss.positions, stages.loss.semivariogram)
-        new._cluster(algorithm, replace(stages, loss=loss), progress)
+        new._cluster(algorithm, replace(stages, loss=loss), engine, self._tree, progress)
         return new._note_columns(self)
 
     def predict(self, X: Any, *, positions: Any = None, groups: Any = None) -> Labels:
@@ -325,22 +335,45 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             self.feature_names_in_ = seen.feature_names_in_
         return self
 
-    def _cluster(self, algorithm: Algorithm, stages: Stages, progress: Progress) -> None:
+    def _check_memory(self, engine: Engine, count: int, features: int) -> None:
+        """Refuse what does not fit."""
+        room = budget(self.max_memory)
+        distances = self.metric == "precomputed" or callable(self.metric)
+        if engine.name == "dense":
+            check_tables(count, self.clusterer, distances=distances, budget=room)
+        else:
+            check_rows(count, features * (self.lags + 1), budget=room)
+
+    def _cluster(
+        self, algorithm: Algorithm, stages: Stages, engine: Engine, tree: LossTree | None, progress: Progress
+    ) -> None:
         """Run the clusterer on the loss and keep what the fit has found, in the user's order."""
         data, models, loss, rows = stages.data, stages.models, stages.loss, stages.rows
-        matrix = loss.matrix(n_jobs=self.n_jobs, progress=progress)
-        clustering = algorithm.cluster(matrix, stages, progress)
-        membership = Membership.of(clustering)
+        progress.note(str(engine))
+        pairs = len(loss) * (len(loss) - 1) // 2
+        strengths = objective = None
+        if engine.name == "tree":
+            with progress.stage("tree"):
+                tree = LossTree.of(loss) if tree is None else replace(tree, loss=loss)
+            clustering, exact = algorithm.cluster_by_tree(tree, stages, progress)
+            membership = Membership.of(clustering)
+        else:
+            tree, exact = None, pairs
+            matrix = loss.matrix(n_jobs=self.n_jobs, progress=progress)
+            clustering = algorithm.cluster(matrix, stages, progress)
+            membership = Membership.of(clustering)
+            strengths = np.zeros(data.order.size)
+            strengths[rows] = membership.strengths(matrix, clustering.labels)
+            objective = loss.objective(clustering.labels)
+        self.engine_ = replace(engine, pairs=pairs, exact_pairs=exact)
         self.labels_ = np.full(data.order.size, -1, dtype=np.int64)
         self.labels_[rows] = clustering.labels
-        self.strengths_ = np.zeros(data.order.size)
-        self.strengths_[rows] = membership.strengths(matrix, clustering.labels)
+        self._strengths, self._objective = strengths, objective
         self.local_models_ = models and models.take(data.back)
         self.positions_ = data.positions.take(data.back)
         self.prior_ = stages.prior
         self.semivariogram_ = loss.semivariogram
         self.core_sample_indices_ = np.sort(rows[clustering.core])
-        self.objective_ = loss.objective(clustering.labels)
         self.noise_share_ = float(np.mean(self.labels_ < 0))
         self.failed_ = stages.failed
         self.n_clusters_ = int(clustering.labels.max()) + 1
@@ -350,9 +383,47 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
         self._dissimilarity: Dissimilarity | None = loss.dissimilarity
+        self._tree: LossTree | None = tree
         room = budget(self.max_memory)
-        if room is not None and matrix.nbytes > _KEEP_SHARE * room:
+        if tree is None and room is not None and matrix.nbytes > _KEEP_SHARE * room:
             self._dissimilarity.cached = None
+
+    @property
+    def strengths_(self) -> Array:
+        """Strength of membership in [0, 1] of each observation."""
+        check_is_fitted(self)
+        if self._strengths is None:
+            self._complete()
+        assert self._strengths is not None
+        return self._strengths
+
+    @property
+    def objective_(self) -> Objective:
+        """The paper's total loss of the labelling and its two parts."""
+        check_is_fitted(self)
+        if self._objective is None:
+            stages = self._restore()
+            with Progress(self.progress).stage("objective"):
+                self._objective = stages.loss.objective(self.labels_[stages.rows])
+        return self._objective
+
+    def _complete(self) -> None:
+        """Find what a clustering by the tree leaves open until somebody asks: densities of cores, and strengths."""
+        stages, progress = self._restore(), Progress(self.progress)
+        if self._tree is None:
+            with progress.stage("tree"):
+                self._tree = LossTree.of(stages.loss)
+        tree, jobs = self._tree, self._algorithm.n_jobs
+        back = np.full(self.labels_.size, -1)
+        back[stages.rows] = np.arange(stages.rows.size)
+        core = np.zeros(len(tree), dtype=bool)
+        core[back[self._membership.anchors]] = True
+        own, _ = tree.own(core, min(self.min_samples_, len(tree)), n_jobs=jobs, progress=progress)
+        labels = self.labels_[stages.rows]
+        reach = tree.reach(labels, core, own, n_jobs=jobs, progress=progress)
+        self._membership = replace(self._membership, own=own[back[self._membership.anchors]])
+        self._strengths = np.zeros(self.labels_.size)
+        self._strengths[stages.rows] = self._membership.strengths_at(reach, labels)
 
     def _restore(self) -> Stages:
         """Return the stages of the fit again; only what was not kept is computed."""
@@ -375,6 +446,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         features = read_features(self, X, reset=False)
         joined = join_new(self._X, self.positions_, features, positions, groups)
         order = self.positions_.order(self._X)
+        if self._strengths is None:
+            self._complete()
         return place_new(
             Reference(self.labels_, self.strengths_, order, self.local_models_, self._membership, self.n_neighbors_),
             joined,
@@ -409,7 +482,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def __getstate__(self) -> dict[str, Any]:
         """Leave the table of dissimilarities out of pickles and copies; it is computed again when needed."""
         state: dict[str, Any] = super().__getstate__()
-        return {**state, "_dissimilarity": None} if "_dissimilarity" in state else state
+        return {**state, "_dissimilarity": None, "_tree": None} if "_dissimilarity" in state else state
 
     @classmethod
     def _from_archive_state(cls, state: dict[str, Any]) -> Self:
@@ -422,5 +495,5 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_fitted(fitted)
         for name, value in fitted.items():
             setattr(model, name, value.astype(object) if name == "feature_names_in_" else value)
-        model._dissimilarity = None
+        model._dissimilarity = model._tree = None
         return model

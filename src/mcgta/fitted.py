@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mcgta.positions import Positions
+from mcgta.stages.engine import Engine
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
 from mcgta.stages.membership import Membership
@@ -16,11 +17,12 @@ from mcgta.stages.semivariogram import Semivariogram
 
 FITTED: dict[str, tuple[type, ...]] = {
     "labels_": (np.ndarray,),
-    "strengths_": (np.ndarray,),
+    "_strengths": (np.ndarray, type(None)),
     "local_models_": (LocalModels, type(None)),
     "semivariogram_": (Semivariogram,),
     "core_sample_indices_": (np.ndarray,),
-    "objective_": (Objective,),
+    "_objective": (Objective, type(None)),
+    "engine_": (Engine,),
     "noise_share_": (float,),
     "failed_": (dict,),
     "n_clusters_": (int,),
@@ -50,7 +52,9 @@ def check_fitted(fitted: Mapping[str, Any]) -> None:
     count = len(fitted["positions_"])
     if X.ndim != 2 or X.dtype != np.float64 or X.shape != (count, fitted["n_features_in_"]):
         raise ValueError(f"features {X.shape} do not fit {count} positions")
-    for name, dtype in (("labels_", np.int64), ("strengths_", np.float64)):
+    for name, dtype in (("labels_", np.int64), ("_strengths", np.float64)):
+        if fitted[name] is None:
+            continue
         if fitted[name].shape != (count,) or fitted[name].dtype != dtype:
             raise ValueError(f"{name} has shape {fitted[name].shape}, expected ({count},)")
     if models is not None and len(models) != count:

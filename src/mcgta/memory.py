@@ -12,6 +12,8 @@ from typing import Any
 _TABLES = {"dbscan": 6, "hdbscan": 5, "optics": 4}
 _OTHER_TABLES = 4
 _DISTANCE_TABLES = 4
+# Without tables, as measured: covariances, factors, roots and what is made of them; positions, labels and the like.
+_MATRICES, _NUMBERS = 7, 40
 _SHARE = 0.75  # of what is available, where the user does not say
 _UNITS = {"": 1, "b": 1} | {
     f"{prefix}{kind}": base ** (k + 1) for kind, base in (("b", 1000), ("ib", 1024)) for k, prefix in enumerate("kmgt")
@@ -130,4 +132,16 @@ def check_tables(count: int, clusterer: Any, *, distances: bool, budget: int | N
             f"{count} observations need up to {tables} tables of all pairs, {tables} x 8 x {count}^2 bytes = "
             f"{needed / 2**30:.1f} GiB, but max_memory allows {budget / 2**30:.1f} GiB (three quarters of what is free, unless "
             f"it is set); at most {most} observations fit"
+        )
+
+
+def check_rows(count: int, features: int, *, budget: int | None) -> None:
+    """Refuse to start on more observations than there is room for where no table of all pairs is made."""
+    numbers = _MATRICES * (features**2 + features) + _NUMBERS
+    needed = 8 * numbers * count
+    if budget is not None and needed > budget:
+        raise MemoryError(
+            f"{count} observations of {features} features need about 8 x {numbers} bytes each, {needed / 2**30:.1f} GiB, but "
+            f"max_memory allows {budget / 2**30:.1f} GiB (three quarters of what is free, unless it is set); at most "
+            f"{budget // (8 * numbers)} observations fit"
         )

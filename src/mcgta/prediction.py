@@ -20,7 +20,7 @@ from mcgta.stages.membership import Membership
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.types import Array, Index, Labels
 
-_TILE = 256
+_ENTRIES = 2**22  # of a table of losses to all anchors
 
 FitModels = Callable[[Array, Neighborhoods | TimeWindows], LocalModels]
 MakeLoss = Callable[[Array, LocalModels | None, Positions], Loss]
@@ -87,7 +87,7 @@ def place_new(
     loss = make_loss(X[both], models, joined.positions.take(both))
     membership = fit.membership.reorder(fit.order[anchors])
     with progress.stage("placing", placed.size) as advance:
-        for part in tiles(placed.size, _TILE):
+        for part in tiles(placed.size, max(1, _ENTRIES // max(anchors.size, 1))):
             losses = loss.between(anchors.size + np.arange(part.start, part.stop), np.arange(anchors.size))
             where = joined.fresh[placed[part]]
             labels[where], strengths[where] = membership.assign(losses)

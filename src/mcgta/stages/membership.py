@@ -91,6 +91,12 @@ class Membership(Archived):
                 out[rows] = self._strength(reach, labels[rows])
         return out
 
+    def strengths_at(self, reach: Array, labels: Labels) -> Array:
+        """Strength of observations of the fit that reach their clusters at these losses; 0 for noise."""
+        out, inside = np.zeros(labels.shape), labels >= 0
+        out[inside] = self._strength(reach[inside], labels[inside])
+        return out
+
     def _strength(self, reach: Array, labels: Labels) -> Array:
         radius = self.radii[labels]
         share = np.divide(reach, radius, out=(reach > 0).astype(float), where=radius > 0)
