@@ -73,7 +73,8 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent oth
 @pytest.mark.parametrize(
     ("stage", "count", "d", "covariance"),
     [
-        ("dissimilarity", 6000, 8, "graphical_lasso"),
+        ("dissimilarity", 3900, 16, "graphical_lasso"),
+        ("dense places", 12000, 10, "graphical_lasso"),
         ("local models", 8000, 30, "graphical_lasso"),
         ("local models", 3000, 4, "min_cov_det"),
     ],

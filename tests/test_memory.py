@@ -144,10 +144,8 @@ def test_a_fit_within_max_memory_is_the_same_as_any(series):
         np.testing.assert_array_equal(model.labels_, plain.labels_)
 
 
-def test_a_table_that_is_large_against_max_memory_is_not_kept(series):
+def test_a_refit_asks_for_memory_too(series):
     table = 8 * 120**2
     roomy = MCGTA(6, eps=4.0, semivariogram="empirical", max_memory=7 * table).fit(series.X)
-    assert roomy._dissimilarity.cached is not None
-    tight = roomy.refit(max_memory=3 * table)
-    assert tight._dissimilarity.cached is None
-    np.testing.assert_array_equal(tight.labels_, roomy.labels_)
+    with pytest.raises(MemoryError, match="120 observations"):
+        roomy.refit(max_memory=3 * table)

@@ -33,8 +33,6 @@ _AFTER_SEMIVARIOGRAM = (
     "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "n_jobs",
     "max_memory", "progress",
 )  # fmt: skip
-# The table of dissimilarities is kept after a fit, for refit, where it takes less than this share of max_memory.
-_KEEP_SHARE = 0.25
 
 
 def read_features(estimator: BaseEstimator, X: Any, **options: Any) -> Array:
@@ -270,10 +268,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def refit(self, **params: Any) -> Self:
         """Cluster the same observations with other parameters of the loss or the clusterer; return a new estimator.
 
-        Local models, semivariogram and dissimilarities are used again (the latter where their table takes less than a
-        quarter of ``max_memory``, else they are computed anew). ``params`` may be ``beta``, ``margin``, ``hinge``,
-        ``within_range``, ``clusterer``, ``eps``, ``min_samples``, ``min_cluster_size``, ``n_jobs``, ``max_memory`` and
-        ``progress``.
+        Local models, semivariogram, and the table of dissimilarities or the tree are used again. ``params`` may be ``beta``,
+        ``margin``, ``hinge``, ``within_range``, ``clusterer``, ``eps``, ``min_samples``, ``min_cluster_size``, ``n_jobs``,
+        ``max_memory`` and ``progress``.
         """
         check_is_fitted(self)
         wrong = sorted(set(params) - set(_AFTER_SEMIVARIOGRAM))
@@ -384,9 +381,6 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self._membership = replace(membership, anchors=rows[membership.anchors])
         self._dissimilarity: Dissimilarity | None = loss.dissimilarity
         self._tree: LossTree | None = tree
-        room = budget(self.max_memory)
-        if tree is None and room is not None and matrix.nbytes > _KEEP_SHARE * room:
-            self._dissimilarity.cached = None
 
     @property
     def strengths_(self) -> Array:

@@ -110,7 +110,8 @@ def _heights(code: Any, parameters: Any, x: Any, y: Any, h: Any, out: Any) -> No
 def curve_heights(curve: Curve, h: Array) -> Array:
     """Return gamma at distances of any shape."""
     out = np.empty(h.shape)
-    _heights(*curve, native(h).reshape(-1), out.reshape(-1))
+    code, *arrays = curve
+    _heights(code, *map(native, arrays), native(h).reshape(-1), out.reshape(-1))
     return out
 
 

@@ -30,8 +30,16 @@ from mcgta.kernels.tree_search import (
     limit,
     penalised,
 )
+from mcgta.types import Index
 
 _STACK = 4096
+_STATE = "Tuple((int64[::1], int64[::1], int64[::1], int64[::1], int64[::1]))"
+
+
+def begin(points: int, nodes: int) -> tuple[Index, Index, Index, Index, Index]:
+    """Return the state before anything is joined: parents (each its own), a member of each node, a stack, node and top."""
+    rows = np.arange(points)
+    return rows, np.full(nodes, -1), np.empty(_STACK, np.int64), np.empty(_STACK, np.int64), np.array([nodes - 1, 0])
 
 
 @helper
@@ -126,70 +134,67 @@ def join_all(tree: Any, parent: Any, member: Any, some: Any, v: int, root: int) 
     return root
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], boolean[::1], int64[::1], int64[::1], int64, int64)")
-def connect(
-    tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, parent: Any, some: Any, first: int, last: int
-) -> int:
-    """Join what hangs together within the nodes last - 1 down to first; return the pairs compared.
+@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], boolean[::1], {_STATE}, int64)")
+def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, state: Any, steps: int) -> int:
+    """Join what hangs together; return the pairs compared, after some number of steps at the latest.
 
-    ``parent`` (N,) holds the components, each point its own to begin with, and ``some`` (V,) is the kernel's. Called for all
-    nodes, from the last to the first, in any number of pieces.
+    The state is what :func:`begin` makes, and all is done when its node is -1.
     """
     lean()
     points, nodes, boxes, places = tree
+    parent, some, left, right, place = state
     d, slack, eps = calls[FEATURES], law[0][SLACK], law[0][EPS]
     room = (np.empty(1, np.int64), np.empty(1), (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B))
-    left, right = np.empty(_STACK, np.int64), np.empty(_STACK, np.int64)
+    node, top = place
     exact = 0
-    for node in range(last - 1, first - 1, -1):
-        child = nodes[node, 2]
-        if child < 0:
-            start, stop = nodes[node, 0], nodes[node, 1]
-            for a in range(start, stop):
-                if member[a]:
-                    exact += join_points(tree, data, law, calls, room, parent, member, a, a + 1, stop)
-            whole(tree, parent, some, member, node)
-            continue
-        left[0], right[0] = child, child + 1
-        top = 1
-        while top > 0:
+    while node >= 0 and steps > 0:
+        steps -= 1
+        if top == 0:  # begin the node
+            child = nodes[node, 2]
+            if child >= 0:
+                left[0], right[0] = child, child + 1
+                top = 1
+            else:
+                start, stop = nodes[node, 0], nodes[node, 1]
+                for a in range(start, stop):
+                    if member[a]:
+                        exact += join_points(tree, data, law, calls, room, parent, member, a, a + 1, stop)
+        if top > 0:
             top -= 1
             u, v = left[top], right[top]
             if some[u] == -1:
                 whole(tree, parent, some, member, u)
             if some[v] == -1:
                 whole(tree, parent, some, member, v)
-            if some[u] == -2 or some[v] == -2:
-                continue
-            if some[u] >= 0 and some[v] >= 0 and find(parent, some[u]) == find(parent, some[v]):
-                continue
             low, high = node_bounds(boxes, u, v, d)
-            if low > eps + slack:
-                continue
-            if high <= eps - slack and high <= limit(law, calls, gap_between(places, u, v)) - slack:
+            one = some[u] >= 0 and some[v] >= 0 and find(parent, some[u]) == find(parent, some[v])
+            if some[u] == -2 or some[v] == -2 or one or low > eps + slack:
+                pass
+            elif high <= eps - slack and high <= limit(law, calls, gap_between(places, u, v)) - slack:
                 root = join_all(tree, parent, member, some, u, -1)
                 join_all(tree, parent, member, some, v, root)
-                continue
-            if nodes[u, 2] < 0 and nodes[v, 2] < 0:
+            elif nodes[u, 2] < 0 and nodes[v, 2] < 0:
                 for a in range(nodes[u, 0], nodes[u, 1]):
-                    if not member[a]:
-                        continue
-                    low, high = box_bounds(points, a, boxes, v, d)
-                    if low <= eps + slack:
-                        exact += join_points(tree, data, law, calls, room, parent, member, a, nodes[v, 0], nodes[v, 1])
+                    low, _ = box_bounds(points, a, boxes, v, d)
+                    if member[a] and low <= eps + slack:
+                        start, stop = nodes[v, 0], nodes[v, 1]
+                        exact += join_points(tree, data, law, calls, room, parent, member, a, start, stop)
                 whole(tree, parent, some, member, u)
                 whole(tree, parent, some, member, v)
-                continue
-            # The larger of the two is divided, and its nearer half goes on top.
-            divided, kept = u, v
-            if nodes[u, 2] < 0 or (nodes[v, 2] >= 0 and nodes[v, 1] - nodes[v, 0] > nodes[u, 1] - nodes[u, 0]):
-                divided, kept = v, u
-            half = nodes[divided, 2]
-            near0, _ = node_bounds(boxes, half, kept, d)
-            near1, _ = node_bounds(boxes, half + 1, kept, d)
-            nearer = half if near0 <= near1 else half + 1
-            left[top], right[top] = 2 * half + 1 - nearer, kept
-            left[top + 1], right[top + 1] = nearer, kept
-            top += 2
-        whole(tree, parent, some, member, node)
+            else:  # the larger of the two is divided, and its nearer half goes on top
+                divided, kept = u, v
+                if nodes[u, 2] < 0 or (nodes[v, 2] >= 0 and nodes[v, 1] - nodes[v, 0] > nodes[u, 1] - nodes[u, 0]):
+                    divided, kept = v, u
+                half = nodes[divided, 2]
+                near0, _ = node_bounds(boxes, half, kept, d)
+                near1, _ = node_bounds(boxes, half + 1, kept, d)
+                nearer = half if near0 <= near1 else half + 1
+                left[top], right[top] = 2 * half + 1 - nearer, kept
+                left[top + 1], right[top + 1] = nearer, kept
+                top += 2
+        if top == 0:
+            whole(tree, parent, some, member, node)
+            node -= 1
+    place[0] = node
+    place[1] = top
     return exact

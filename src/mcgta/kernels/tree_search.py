@@ -36,6 +36,7 @@ DATA = "Tuple((float64[::1], int64[::1], float64[:, ::1], int64[::1]))"
 LAW = "Tuple((float64[::1], float64[::1], float64[::1], float64[::1]))"
 CALLS = "int64[::1]"
 _STACK = 512
+_RANKS = "Tuple((int64[::1], int64[::1]))"
 
 
 @literal_part
@@ -208,30 +209,21 @@ def count_near(
     return exact
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, int64[::1], int64[::1])")
-def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, last: int, ranks: Any, best: Any) -> int:
+@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, {_RANKS}, int64[::1])")
+def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, last: int, known: Any, best: Any) -> int:
     """Write the least rank among those near each of the points first .. last - 1; return the pairs compared.
 
-    Points that do not count have rank -1. A point with a rank keeps it; the others get -1 where nobody is near.
+    ``known`` holds the ranks (N,), -1 for points that do not count, and the least of each node (V,), a huge one without such. A
+    point with a rank keeps it; the others get -1 where nobody is near.
     """
     lean()
     points, nodes, boxes, places = tree
     d, slack, eps = calls[FEATURES], law[0][SLACK], law[0][EPS]
+    ranks, least_rank = known
     nobody = np.int64(2**62)
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
     open_, values = np.empty(1, np.int64), np.empty(1)
     stack = np.empty(_STACK, np.int64)
-    least_rank = np.empty(nodes.shape[0], np.int64)
-    for v in range(nodes.shape[0] - 1, -1, -1):
-        child = nodes[v, 2]
-        rank = nobody
-        if child >= 0:
-            rank = min(least_rank[child], least_rank[child + 1])
-        else:
-            for b in range(nodes[v, 0], nodes[v, 1]):
-                if ranks[b] >= 0:
-                    rank = min(rank, ranks[b])
-        least_rank[v] = rank
     exact = 0
     for a in range(first, last):
         if ranks[a] >= 0:

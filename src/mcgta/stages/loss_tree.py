@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mcgta.kernels import tree as trees
+from mcgta.kernels.compiled import native
 from mcgta.kernels.metrics import FLAT, TIE
-from mcgta.kernels.tree_connect import connect
+from mcgta.kernels.tree_connect import begin, connect
 from mcgta.kernels.tree_nearest import nearest_losses, reach_anchors
 from mcgta.kernels.tree_search import count_near, first_near
 from mcgta.kernels.wasserstein import embed, features_of, pair_functions, pair_workspace
@@ -24,8 +25,8 @@ from mcgta.stages.clustering import Clustering, drop_small, number
 from mcgta.stages.loss import Loss
 from mcgta.types import Array, Index, Labels, Mask
 
-_TILE = 4096  # points that one task looks at
-_NODES = 512  # nodes that one task joins
+_TILE = 256  # points that one task looks at
+_STEPS = 20_000  # pairs of nodes that are looked at before somebody may interrupt
 _ROUNDING = 1e-12  # of the largest trace and eps: what bounds and exact values may be off
 
 
@@ -141,11 +142,9 @@ class LossTree:
         back[self.order] = out
         return back
 
-    def _sweep(
-        self, stage: str, look: Callable[[slice], int], n_jobs: int | None, progress: Progress | None, tile: int = _TILE
-    ) -> int:
+    def _sweep(self, stage: str, look: Callable[[slice], int], n_jobs: int | None, progress: Progress | None) -> int:
         """Let threads look at all points; return the pairs compared."""
-        parts = tiles(len(self), tile)
+        parts = tiles(len(self), _TILE)
         exact = 0
         with (progress or Progress()).stage(stage, len(parts)) as advance:
             for compared in run(look, parts, n_jobs=n_jobs):
@@ -166,16 +165,15 @@ class LossTree:
     def _components(self, eps: float, core: Mask, progress: Progress) -> tuple[Index, int]:
         """Rank the components of the core points by their first rows; -1 for other points."""
         law, calls = self._law(eps)
-        nodes = self.tree[1]
-        parent, some = np.arange(len(self)), np.full(nodes.shape[0], -1, dtype=np.int64)
+        count = self.tree[1].shape[0]
+        state, room = begin(len(self), count), self._room()
+        parent, place = state[0], state[-1]
         exact = 0
-        parts = tiles(nodes.shape[0], _NODES)[::-1]
-        with progress.stage("components", len(parts)) as advance:
-            for part in parts:
-                exact += connect(
-                    self.tree, self.data, law, calls, self._room(), core, parent, some, part.start, part.stop
-                )
-                advance(1)
+        with progress.stage("components", count) as advance:
+            while place[0] >= 0:
+                before = int(place[0])
+                exact += connect(self.tree, self.data, law, calls, room, core, state, _STEPS)
+                advance(before - int(place[0]))
         roots = parent
         while (roots[roots] != roots).any():
             roots = roots[roots]
@@ -191,11 +189,13 @@ class LossTree:
         law, calls = self._law(eps)
         if ranks.max(initial=-1) < 0:
             return best, 0
+        nobody = np.where(ranks < 0, 2.0**62, ranks)[:, None]
+        known = (ranks, trees.bound_boxes(nobody, self.tree[1])[:, 0].astype(np.int64))
 
         def look(part: slice) -> int:
-            return first_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, ranks, best)
+            return first_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, known, best)
 
-        return best, self._sweep("border", look, n_jobs, progress, 16 * _TILE)
+        return best, self._sweep("border", look, n_jobs, progress)
 
     def _room(self) -> Array:
         return pair_workspace(self._features)
@@ -209,7 +209,8 @@ class LossTree:
         loss = self.loss
         reach = loss.semivariogram.range_ * (1 + TIE) + loss.positions.rounding if loss.within_range else np.inf
         slack = _ROUNDING * (self.largest + abs(eps))
-        code, parameters, x, y = loss.semivariogram.form
+        code, *arrays = loss.semivariogram.form
+        parameters, x, y = map(native, arrays)
         numbers = np.array([eps, loss.beta, loss.margin, reach, slack])
         kind = FLAT if loss.positions.kind is None else loss.positions.kind
         calls = np.array([self._features, kind, code, *pair_functions(self._features)], dtype=np.int64)
