@@ -94,14 +94,14 @@ def nearest_losses(
     return exact
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, {_CLUSTERS}, float64[::1])")
+@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, {_CLUSTERS}, boolean, float64[::1])")
 def reach_anchors(
-    tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, last: int, clusters: Any, out: Any
+    tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, last: int, clusters: Any, others: bool, out: Any
 ) -> int:
     """Write for each of the points first .. last - 1 the least of max(M, own) over the anchors of its cluster.
 
     ``clusters`` holds labels (N,), -1 for noise, which is left out; those of anchors (N,), -1 for others; own (N,), infinite
-    but for anchors; and the least own of each node (V,). Returns the pairs compared.
+    but for anchors; and the least own of each node (V,). ``others`` leaves out the point itself. Returns the pairs compared.
     """
     lean()
     labels, anchors, own, least_own = clusters
@@ -114,7 +114,7 @@ def reach_anchors(
     for a in range(first, last):
         if labels[a] < 0:
             continue
-        best = own[a]  # of itself, where it is an anchor
+        best = np.inf if others else own[a]  # of itself, where it is an anchor
         stack[0] = 0
         floor[0] = 0.0
         top = 1

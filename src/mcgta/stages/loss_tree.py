@@ -18,6 +18,7 @@ from mcgta.kernels.metrics import FLAT, TIE
 from mcgta.kernels.tree_connect import begin, connect
 from mcgta.kernels.tree_nearest import nearest_losses, reach_anchors
 from mcgta.kernels.tree_search import count_near, first_near
+from mcgta.kernels.tree_span import begin_round, begin_span, end_round, look_around
 from mcgta.kernels.wasserstein import embed, features_of, pair_functions, pair_workspace
 from mcgta.parallel import run, tiles
 from mcgta.progress import Progress
@@ -119,9 +120,19 @@ class LossTree:
         return back, exact
 
     def reach(
-        self, labels: Labels, core: Mask, own: Array, *, n_jobs: int | None = None, progress: Progress | None = None
+        self,
+        labels: Labels,
+        core: Mask,
+        own: Array,
+        *,
+        others: bool = False,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
     ) -> Array:
-        """Return the loss at which each row reaches its cluster; see :mod:`mcgta.stages.membership`. Infinite for noise."""
+        """Return the loss at which each row reaches its cluster; see :mod:`mcgta.stages.membership`. Infinite for noise.
+
+        ``others`` leaves the row itself out of its cluster.
+        """
         out = np.full(len(self), np.inf)
         law, calls = self._law(0.0)
         place = labels[self.order]
@@ -135,12 +146,34 @@ class LossTree:
         )
 
         def look(part: slice) -> int:
-            return reach_anchors(self.tree, self.data, law, calls, self._room(), part.start, part.stop, clusters, out)
+            return reach_anchors(
+                self.tree, self.data, law, calls, self._room(), part.start, part.stop, clusters, others, out
+            )
 
         self._sweep("strengths", look, n_jobs, progress)
         back = np.empty(len(self))
         back[self.order] = out
         return back
+
+    def span(
+        self, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Index, Index, Array, int]:
+        """Return the edges (i, j, weight) of a minimum spanning tree of mutual reachability, and the pairs compared."""
+        told, count = progress or Progress(), len(self)
+        core, exact = self.own(np.ones(count, dtype=bool), min_samples, n_jobs=n_jobs, progress=told)
+        core = core[self.order]
+        law, calls = self._law(0.0)
+        state = begin_span(core, trees.bound_boxes(core[:, None], self.tree[1])[:, 0].copy())
+        parent, room = np.arange(count), self._room()
+        i, j, weights = np.empty(count - 1, np.int64), np.empty(count - 1, np.int64), np.empty(count - 1)
+        edges = 0
+        with told.stage("spanning tree", count - 1) as advance:
+            while begin_round(self.tree, parent, state) > 1:
+                for part in tiles(count, _TILE):
+                    exact += look_around(self.tree, self.data, law, calls, room, state, part.start, part.stop)
+                before, edges = edges, end_round(parent, state, i, j, weights, edges)
+                advance(edges - before)
+        return self.order[i], self.order[j], weights, exact
 
     def _sweep(self, stage: str, look: Callable[[slice], int], n_jobs: int | None, progress: Progress | None) -> int:
         """Let threads look at all points; return the pairs compared."""
