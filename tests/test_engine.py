@@ -52,6 +52,21 @@ def test_the_tree_gives_what_the_table_gives(by_tree, name, options):
     assert tree.engine_.pairs == dense.engine_.pairs == dense.engine_.exact_pairs
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_hdbscan_by_the_tree_is_that_of_the_table(by_tree, name):
+    X, where = CASES[name]
+    fits = []
+    for on in (False, True):
+        by_tree(on)
+        fits.append(MCGTA(n_neighbors=20, clusterer="hdbscan", min_samples=2, min_cluster_size=25).fit(X, **where))
+    dense, tree = fits
+    assert tree.engine_.name == "tree"
+    np.testing.assert_array_equal(tree.labels_, dense.labels_)
+    np.testing.assert_allclose(tree.strengths_, dense.strengths_, rtol=0, atol=1e-12)
+    assert tree.objective_.total == pytest.approx(dense.objective_.total, rel=1e-12)
+    assert tree.n_clusters_ > 0
+
+
 def test_new_observations_go_where_the_table_sends_them(by_tree):
     data = make_series(700, n_clusters=3, separation=1.5, segment_lengths=(20, 40), random_state=5)
     times = np.arange(700.0)

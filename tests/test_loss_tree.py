@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from mcgta import compare_models, empirical_semivariogram, find_neighborhoods, fit_local_models, fit_semivariogram
 from mcgta.kernels.tree import LEAF, bound_boxes, build_tree
@@ -139,6 +141,71 @@ def test_nearest_losses_and_strengths_are_those_of_the_dense_table(place, d, min
     assert np.isinf(reach[~inside]).all()
     found = membership._strength(reach[inside], labels[inside])
     np.testing.assert_allclose(found, membership.strengths(matrix, labels)[inside], rtol=0, atol=1e-12)
+
+
+def reachability(loss, min_samples):
+    matrix = loss.matrix()
+    core = np.partition(matrix, min_samples - 1, axis=1)[:, min_samples - 1]
+    return np.maximum(np.maximum(matrix, core[:, None]), core)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    count=st.integers(40, 200),
+    d=st.integers(1, 6),
+    place=st.sampled_from(["steps", "irregular", "plane", "sphere"]),
+    repeats=st.sampled_from(["none", "rounded", "clumps"]),
+    beta=st.sampled_from([0.0, 0.5, 5.0]),
+    margin=st.sampled_from([0.0, 1.0]),
+    min_samples=st.integers(1, 25),
+)
+def test_the_spanning_tree_weighs_what_scipys_does(seed, count, d, place, repeats, beta, margin, min_samples):
+    loss = draw_loss(seed, count, d, place, False, repeats, beta=beta, margin=margin)
+    dense = reachability(loss, min_samples)
+    i, j, weights, _ = LossTree.of(loss).span(min_samples)
+    np.testing.assert_array_equal(weights, dense[i, j])
+    above = np.triu(dense + 1.0, 1)  # SciPy takes zeros for edges that are not there
+    expected = np.sort(minimum_spanning_tree(above).data) - 1.0
+    np.testing.assert_allclose(np.sort(weights), expected, rtol=0, atol=1e-12 * max(1.0, expected.max()))
+    assert connected_components(coo_array((np.ones(i.size), (i, j)), dense.shape))[0] == 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_hdbscan_gives_scikit_learns_labels_where_weights_differ(seed):
+    loss = draw_loss(seed, 160, 2 + seed % 4, ["steps", "plane"][seed % 2], False, "none", beta=0.5)
+    found, _ = LossTree.of(loss).hdbscan(
+        2, min_cluster_size=5
+    )  # more samples make ties: edges as heavy as a core distance
+    expected = find_clusters(loss.matrix(), "hdbscan", min_samples=2, min_cluster_size=5)
+    _, _, weights, _ = LossTree.of(loss).span(2)
+    if np.unique(weights).size == weights.size:
+        np.testing.assert_array_equal(found.labels, expected.labels)
+    settled, reach = LossTree.of(loss).settle(found, 2)
+    inside = found.labels >= 0
+    again = find_clusters(loss.matrix(), _Given(found.labels))
+    np.testing.assert_array_equal(settled.own, again.own)
+    np.testing.assert_array_equal(settled.radii, again.radii)
+    strengths = Membership.of(again).strengths(loss.matrix(), found.labels)
+    np.testing.assert_allclose(Membership.of(settled).strengths_at(reach, found.labels), strengths, rtol=0, atol=1e-12)
+    assert np.isinf(reach[~inside]).all()
+
+
+class _Given:
+    """A clusterer that knows the answer."""
+
+    def __init__(self, labels):
+        self.labels = labels
+
+    def fit_predict(self, matrix):
+        return self.labels
+
+
+def test_hdbscan_of_too_few_is_noise():
+    loss = draw_loss(1, 50, 2, "steps", False, "none")
+    found, exact = LossTree.of(loss).hdbscan(60, min_cluster_size=5)
+    assert (found.labels == -1).all()
+    assert exact == 0
 
 
 def test_only_wanted_rows_are_looked_at():

@@ -211,13 +211,12 @@ class Algorithm:
 
     def cluster_by_tree(self, tree: LossTree, stages: Stages, progress: Progress) -> tuple[Clustering, int]:
         """Cluster without a table; return the pairs compared, too."""
-        return tree.dbscan(
-            float(self._choose_eps(stages)),
-            self.dense(stages.data.n_neighbors),
-            min_cluster_size=self.min_cluster_size or 1,
-            n_jobs=self.n_jobs,
-            progress=progress,
-        )
+        eps, samples = self._choose_eps(stages), self.dense(stages.data.n_neighbors)
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": progress}
+        if self.clusterer == "hdbscan":
+            size = max(2, self.min_cluster_size or samples)
+            return tree.hdbscan(samples, min_cluster_size=size, eps=0.0 if eps == "auto" else float(eps), **options)
+        return tree.dbscan(float(eps), samples, min_cluster_size=self.min_cluster_size or 1, **options)
 
     def dense(self, n_neighbors: int) -> int:
         """Return the observations that make a place dense."""

@@ -18,6 +18,7 @@ from mcgta.observations import join_new, sort_observations
 from mcgta.parameters import RULES
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
+from mcgta.stages.clustering import Clustering
 from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
 from mcgta.stages.empirical import ERROR
 from mcgta.stages.engine import Engine
@@ -410,12 +411,12 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         tree, jobs = self._tree, self._algorithm.n_jobs
         back = np.full(self.labels_.size, -1)
         back[stages.rows] = np.arange(stages.rows.size)
+        anchors, labels = back[self._membership.anchors], self.labels_[stages.rows]
         core = np.zeros(len(tree), dtype=bool)
-        core[back[self._membership.anchors]] = True
-        own, _ = tree.own(core, min(self.min_samples_, len(tree)), n_jobs=jobs, progress=progress)
-        labels = self.labels_[stages.rows]
-        reach = tree.reach(labels, core, own, n_jobs=jobs, progress=progress)
-        self._membership = replace(self._membership, own=own[back[self._membership.anchors]])
+        core[anchors] = True
+        open_ = Clustering(labels, core, np.full(len(tree), np.nan), self._membership.radii)
+        found, reach = tree.settle(open_, self.min_samples_, n_jobs=jobs, progress=progress)
+        self._membership = replace(self._membership, own=found.own[anchors], radii=found.radii)
         self._strengths = np.zeros(self.labels_.size)
         self._strengths[stages.rows] = self._membership.strengths_at(reach, labels)
 

@@ -51,7 +51,7 @@ def choose_engine(
     """Choose for ``count`` observations; ``measured`` says whether kernels can measure between positions or need not."""
     if count <= small:
         return Engine("dense", f"{count} observations; up to {small} the table of all pairs is quickest")
-    if clusterer != "dbscan":
+    if not isinstance(clusterer, str) or clusterer not in ("dbscan", "hdbscan"):
         what = clusterer if isinstance(clusterer, str) else type(clusterer).__name__
         return Engine("dense", f"clusterer {what} works on the table of all pairs")
     if dissimilarity != "wasserstein2":

@@ -8,12 +8,13 @@ are within eps of one; never how far two observations are apart. Bounds answer n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mcgta.kernels import tree as trees
 from mcgta.kernels.compiled import native
+from mcgta.kernels.hierarchy import hierarchy_labels
 from mcgta.kernels.metrics import FLAT, TIE
 from mcgta.kernels.tree_connect import begin, connect
 from mcgta.kernels.tree_nearest import nearest_losses, reach_anchors
@@ -154,6 +155,44 @@ class LossTree:
         back = np.empty(len(self))
         back[self.order] = out
         return back
+
+    def hdbscan(
+        self,
+        min_samples: int,
+        *,
+        min_cluster_size: int,
+        eps: float = 0.0,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Clustering, int]:
+        """Cluster by excess of mass, clusters below ``eps`` not being split; return that, and the pairs compared.
+
+        ``own`` and ``radii`` of the clustering are left open (NaN).
+        """
+        count = len(self)
+        labels, exact = np.full(count, -1, dtype=np.int64), 0
+        if max(min_samples, min_cluster_size) <= count:  # else no place is dense enough, no cluster large enough
+            i, j, weights, exact = self.span(min_samples, n_jobs=n_jobs, progress=progress)
+            labels = number(hierarchy_labels(i, j, weights, min_cluster_size=min_cluster_size, epsilon=eps))
+        inside = labels >= 0
+        radii = np.full(labels.max(initial=-1) + 1, np.nan)
+        return Clustering(labels, inside, np.where(inside, np.nan, np.inf), radii, eps or np.nan), exact
+
+    def settle(
+        self, clustering: Clustering, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Clustering, Array]:
+        """Find what a clustering leaves open, and the loss at which each row reaches its cluster."""
+        told, labels, core = progress or Progress(), clustering.labels, clustering.core
+        radii = clustering.radii
+        if np.isnan(radii).any():  # not DBSCAN: members hold a cluster together, as near as the nearest other one
+            own = self.reach(labels, core, np.where(core, 0.0, np.inf), others=True, n_jobs=n_jobs, progress=told)
+            own[core & np.isinf(own)] = 0.0  # alone
+            radii = np.zeros(radii.size)
+            np.maximum.at(radii, labels[core], own[core])
+        else:
+            own, _ = self.own(core, min(min_samples, len(self)), n_jobs=n_jobs, progress=told)
+        reach = self.reach(labels, core, own, n_jobs=n_jobs, progress=told)
+        return replace(clustering, own=own, radii=radii), reach
 
     def span(
         self, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
