@@ -67,6 +67,40 @@ def test_hdbscan_by_the_tree_is_that_of_the_table(by_tree, name):
     assert tree.n_clusters_ > 0
 
 
+@pytest.mark.parametrize("on", [False, True])
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("options", [{}, {"min_samples": 5, "min_cluster_size": 12}, {"clusterer": "hdbscan"}])
+def test_labels_at_another_radius_are_those_of_a_fit_with_it(by_tree, on, name, options):
+    X, where = CASES[name]
+    by_tree(on)
+    model = MCGTA(n_neighbors=20, **options).fit(X, **where)
+    for eps in (0.0, 0.05, 0.1, 0.3, 1.0, 100.0):
+        fresh = model.refit(clusterer="dbscan", eps=eps)
+        np.testing.assert_array_equal(model.labels_at(eps), fresh.labels_)
+
+
+def test_no_radius_makes_a_core_of_too_few(by_tree):
+    by_tree()
+    model = MCGTA(n_neighbors=10, min_samples=200, eps=1.0).fit(CASES["series"][0][:100])
+    assert (model.labels_at(1e9) == -1).all()
+
+
+def test_a_radius_that_is_none_is_refused():
+    X, _ = CASES["series"]
+    model = MCGTA(n_neighbors=20).fit(X)
+    for eps in (-1, np.nan, np.inf, "auto", True, None):
+        with pytest.raises(ValueError, match="eps="):
+            model.labels_at(eps)
+
+
+def test_labels_at_work_for_any_dissimilarity_and_after_a_file(tmp_path):
+    X, _ = CASES["series"]
+    model = MCGTA(dissimilarity="euclidean", eps=2.0, min_samples=4, semivariogram="empirical").fit(X)
+    np.testing.assert_array_equal(model.labels_at(2.0), model.labels_)
+    model.save(tmp_path / "fit")
+    np.testing.assert_array_equal(load(tmp_path / "fit").labels_at(1.0), model.refit(eps=1.0).labels_)
+
+
 def test_new_observations_go_where_the_table_sends_them(by_tree):
     data = make_series(700, n_clusters=3, separation=1.5, segment_lengths=(20, 40), random_state=5)
     times = np.arange(700.0)

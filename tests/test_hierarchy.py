@@ -7,8 +7,9 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import squareform
 from sklearn.cluster import DBSCAN, HDBSCAN
 
+from mcgta.kernels import hierarchy
 from mcgta.kernels.hierarchy import condense, hierarchy_labels, labels_at, linkage_labels, single_linkage
-from mcgta.stages.clustering import number
+from mcgta.stages.clustering import find_clusters, number
 
 SHAPES = ["blobs", "noise", "chain", "nested", "matrix"]
 
@@ -325,3 +326,24 @@ def test_long_chains_and_stars_take_no_recursion():
         merges = single_linkage(rows, other, weight)
         assert (linkage_labels(merges, min_cluster_size=2) == -1).all()  # only the root
         assert np.count_nonzero(labels_at(merges, np.zeros(count), 0.5)) == count - count // 2 - 1
+
+
+@pytest.mark.parametrize("min_samples", [1, 2, 7])
+def test_the_tree_of_a_table_weighs_what_scipys_does(min_samples):
+    for seed in range(8):
+        distances, _, _ = draw(seed, "blobs")
+        few = min(min_samples, len(distances))
+        i, j, weight = hierarchy.spanning_tree(distances, few)
+        reach, _ = reachability(distances, few)
+        np.testing.assert_array_equal(weight, reach[i, j])
+        np.testing.assert_allclose(np.sort(weight), np.sort(prim(reach)[2]), rtol=1e-14)
+
+
+def test_a_radius_of_hdbscan_joins_what_parts_below_it():
+    distances, _, _ = draw(3, "blobs")
+    counts = [
+        find_clusters(distances, "hdbscan", eps=eps, min_samples=2, min_cluster_size=3).labels.max() + 1
+        for eps in np.quantile(distances, [1e-4, 0.05, 0.2, 0.5])
+    ]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] == find_clusters(distances, "hdbscan", min_samples=2, min_cluster_size=3).labels.max() + 1

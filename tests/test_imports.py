@@ -44,6 +44,7 @@ STAGES = [
     "clustering",
     "loss_tree",
     "engine",
+    "cuts",
     "membership",
     "goodness_of_fit",
 ]

@@ -163,7 +163,8 @@ def reachability(loss, min_samples):
 def test_the_spanning_tree_weighs_what_scipys_does(seed, count, d, place, repeats, beta, margin, min_samples):
     loss = draw_loss(seed, count, d, place, False, repeats, beta=beta, margin=margin)
     dense = reachability(loss, min_samples)
-    i, j, weights, _ = LossTree.of(loss).span(min_samples)
+    i, j, weights, core, _ = LossTree.of(loss).span(min_samples)
+    np.testing.assert_array_equal(core, np.partition(loss.matrix(), min_samples - 1, axis=1)[:, min_samples - 1])
     np.testing.assert_array_equal(weights, dense[i, j])
     above = np.triu(dense + 1.0, 1)  # SciPy takes zeros for edges that are not there
     expected = np.sort(minimum_spanning_tree(above).data) - 1.0
@@ -178,7 +179,7 @@ def test_hdbscan_gives_scikit_learns_labels_where_weights_differ(seed):
         2, min_cluster_size=5
     )  # more samples make ties: edges as heavy as a core distance
     expected = find_clusters(loss.matrix(), "hdbscan", min_samples=2, min_cluster_size=5)
-    _, _, weights, _ = LossTree.of(loss).span(2)
+    _, _, weights, _, _ = LossTree.of(loss).span(2)
     if np.unique(weights).size == weights.size:
         np.testing.assert_array_equal(found.labels, expected.labels)
     settled, reach = LossTree.of(loss).settle(found, 2)

@@ -19,13 +19,14 @@ from mcgta.parameters import RULES
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
 from mcgta.stages.clustering import Clustering
+from mcgta.stages.cuts import Cuts
 from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
 from mcgta.stages.empirical import ERROR
 from mcgta.stages.engine import Engine
 from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
-from mcgta.stages.loss_tree import LossTree
+from mcgta.stages.loss_tree import LossTree, serves
 from mcgta.stages.membership import Membership
 from mcgta.stages.semivariogram import Semivariogram
 from mcgta.types import Array, Labels
@@ -170,6 +171,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     2
     """
 
+    # What can be computed again from the rest, and is not saved.
+    _dissimilarity: Dissimilarity | None
+    _tree: LossTree | None
+    _every: Cuts | None
+
     def __init__(
         self,
         n_neighbors: int | str = "auto",
@@ -289,6 +295,40 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         new._cluster(algorithm, replace(stages, loss=loss), engine, self._tree, progress)
         return new._note_columns(self)
 
+    def labels_at(self, eps: float) -> Labels:
+        """Return the labels that DBSCAN with another radius would give, all else being equal; far cheaper than a fit.
+
+        Cores and their components are read off a tree that serves every radius, made when first asked for; only the
+        border is looked at anew.
+        """
+        check_is_fitted(self)
+        if not isinstance(eps, (int, float, np.number)) or isinstance(eps, bool) or not 0 <= eps < np.inf:
+            raise ValueError(f"eps={eps!r} must be a number >= 0")
+        stages, algorithm, progress = self._restore(), self._algorithm, Progress(self.progress)
+        labels = np.full(self.labels_.size, -1, dtype=np.int64)
+        if self.min_samples_ > len(stages.loss):  # nobody can be a core
+            return labels
+        labels[stages.rows] = self._cuts(stages, progress).labels_at(
+            float(eps), min_cluster_size=algorithm.min_cluster_size or 1, n_jobs=algorithm.n_jobs, progress=progress
+        )
+        return labels
+
+    def _cuts(self, stages: Stages, progress: Progress) -> Cuts:
+        """Return what gives the labels of every radius."""
+        if self._every is None:
+            if self._tree is None and serves(stages.loss):
+                with progress.stage("tree"):
+                    self._tree = LossTree.of(stages.loss)
+            samples, jobs = self.min_samples_, self._algorithm.n_jobs
+            if self._tree is not None:
+                self._every = Cuts.by_tree(
+                    replace(self._tree, loss=stages.loss), samples, n_jobs=jobs, progress=progress
+                )
+            else:
+                check_tables(len(stages.loss), "dbscan", distances=False, budget=budget(self.max_memory))
+                self._every = Cuts.of_table(stages.loss.matrix(n_jobs=jobs, progress=progress), samples)
+        return self._every
+
     def predict(self, X: Any, *, positions: Any = None, groups: Any = None) -> Labels:
         """Return the cluster of new observations, -1 for noise.
 
@@ -380,8 +420,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.dissimilarity_error_ = sampling_error(models, algorithm.dissimilarity, random_state=data.seed)
         self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
-        self._dissimilarity: Dissimilarity | None = loss.dissimilarity
-        self._tree: LossTree | None = tree
+        self._dissimilarity, self._tree, self._every = loss.dissimilarity, tree, None
 
     @property
     def strengths_(self) -> Array:
@@ -477,7 +516,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def __getstate__(self) -> dict[str, Any]:
         """Leave the table of dissimilarities out of pickles and copies; it is computed again when needed."""
         state: dict[str, Any] = super().__getstate__()
-        return {**state, "_dissimilarity": None, "_tree": None} if "_dissimilarity" in state else state
+        return {**state, "_dissimilarity": None, "_tree": None, "_every": None} if "_dissimilarity" in state else state
 
     @classmethod
     def _from_archive_state(cls, state: dict[str, Any]) -> Self:
@@ -490,5 +529,5 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_fitted(fitted)
         for name, value in fitted.items():
             setattr(model, name, value.astype(object) if name == "feature_names_in_" else value)
-        model._dissimilarity = model._tree = None
+        model._dissimilarity = model._tree = model._every = None
         return model

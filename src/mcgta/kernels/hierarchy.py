@@ -66,6 +66,43 @@ def linkage_labels(linkage: Array, *, min_cluster_size: int, epsilon: float = 0.
     return labels[found.home]
 
 
+def spanning_tree(matrix: Array, min_samples: int) -> tuple[Index, Index, Array]:
+    """Return the edges (i, j, weight) of a minimum spanning tree of mutual reachability, given all losses (N, N).
+
+    The core distance of a row is its ``min_samples``-th smallest loss, its own zero included (Prim 1957).
+    """
+    count = matrix.shape[0]
+    core = np.concatenate([np.partition(row, min_samples - 1)[min_samples - 1 : min_samples] for row in matrix])
+    i, j, weight = np.zeros(count - 1, np.int64), np.zeros(count - 1, np.int64), np.empty(count - 1)
+    _grow(native(matrix), core, i, j, weight)
+    return i, j, weight
+
+
+@kernel("void(float64[:, ::1], float64[::1], int64[::1], int64[::1], float64[::1])", literal=True)
+def _grow(matrix: Any, core: Any, i: Any, j: Any, weight: Any) -> None:
+    """Add the row that is nearest to the tree, earlier ones first, beginning with row 0."""
+    count = core.shape[0]
+    nearest = np.full(count, np.inf)
+    end = np.zeros(count, np.int64)
+    inside = np.zeros(count, np.bool_)
+    last = 0
+    inside[0] = True
+    for edge in range(count - 1):
+        best = -1
+        for row in range(count):
+            if inside[row]:
+                continue
+            reach = max(max(core[last], core[row]), matrix[last, row])
+            if reach < nearest[row]:
+                nearest[row] = reach
+                end[row] = last
+            if best < 0 or nearest[row] < nearest[best]:
+                best = row
+        i[edge], j[edge], weight[edge] = end[best], best, nearest[best]
+        inside[best] = True
+        last = best
+
+
 def single_linkage(i: Index, j: Index, weight: Array) -> Array:
     """Return the merges of single linkage from the N - 1 edges of a spanning tree, in SciPy's format: (N - 1, 4).
 

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 
+from mcgta.kernels.hierarchy import hierarchy_labels, spanning_tree
 from mcgta.parallel import tiles
 from mcgta.types import Array, Labels, Mask
 
@@ -66,7 +67,7 @@ def find_clusters(
     """
     count = matrix.shape[0]
     if clusterer == "dbscan":
-        own = _to_nearest(matrix, min(min_samples, count))
+        own = to_nearest(matrix, min(min_samples, count))
         radius = knee(own) if eps == "auto" else float(eps)
         # A radius of zero still joins observations at loss zero; scikit-learn wants it positive.
         found = DBSCAN(
@@ -84,11 +85,14 @@ def find_clusters(
     size = max(2, min_cluster_size or min_samples)
     if isinstance(clusterer, str) and max(min_samples, size) > count:
         labels = np.full(count, -1)  # no place is dense enough, no cluster large enough
+    elif clusterer == "hdbscan" and eps != "auto":
+        # scikit-learn 1.9 fails on this with NumPy 2.4 (its issue 33219).
+        tree = spanning_tree(matrix, min_samples)
+        labels = hierarchy_labels(*tree, min_cluster_size=size, epsilon=float(eps))
     elif clusterer == "hdbscan":
         algorithm = HDBSCAN(
             min_cluster_size=size,
             min_samples=min_samples,
-            cluster_selection_epsilon=0.0 if eps == "auto" else float(eps),
             metric="precomputed",
             copy=True,
             n_jobs=n_jobs,
@@ -119,7 +123,7 @@ def find_clusters(
     return Clustering(labels, labels >= 0, own, radii, np.nan if eps == "auto" else float(eps))
 
 
-def _to_nearest(matrix: Array, k: int) -> Array:
+def to_nearest(matrix: Array, k: int) -> Array:
     """Return each row's k-th smallest entry, a tile of rows at a time."""
     parts = tiles(matrix.shape[0], _TILE)
     return np.concatenate([np.partition(matrix[part], k - 1, axis=1)[:, k - 1] for part in parts])

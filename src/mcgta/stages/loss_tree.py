@@ -172,7 +172,7 @@ class LossTree:
         count = len(self)
         labels, exact = np.full(count, -1, dtype=np.int64), 0
         if max(min_samples, min_cluster_size) <= count:  # else no place is dense enough, no cluster large enough
-            i, j, weights, exact = self.span(min_samples, n_jobs=n_jobs, progress=progress)
+            i, j, weights, _, exact = self.span(min_samples, n_jobs=n_jobs, progress=progress)
             labels = number(hierarchy_labels(i, j, weights, min_cluster_size=min_cluster_size, epsilon=eps))
         inside = labels >= 0
         radii = np.full(labels.max(initial=-1) + 1, np.nan)
@@ -196,11 +196,11 @@ class LossTree:
 
     def span(
         self, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
-    ) -> tuple[Index, Index, Array, int]:
-        """Return the edges (i, j, weight) of a minimum spanning tree of mutual reachability, and the pairs compared."""
+    ) -> tuple[Index, Index, Array, Array, int]:
+        """Return the edges (i, j, weight) of a minimum spanning tree of mutual reachability, core distances, pairs compared."""
         told, count = progress or Progress(), len(self)
-        core, exact = self.own(np.ones(count, dtype=bool), min_samples, n_jobs=n_jobs, progress=told)
-        core = core[self.order]
+        own, exact = self.own(np.ones(count, dtype=bool), min_samples, n_jobs=n_jobs, progress=told)
+        core = own[self.order]
         law, calls = self._law(0.0)
         state = begin_span(core, trees.bound_boxes(core[:, None], self.tree[1])[:, 0].copy())
         parent, room = np.arange(count), self._room()
@@ -212,7 +212,7 @@ class LossTree:
                     exact += look_around(self.tree, self.data, law, calls, room, state, part.start, part.stop)
                 before, edges = edges, end_round(parent, state, i, j, weights, edges)
                 advance(edges - before)
-        return self.order[i], self.order[j], weights, exact
+        return self.order[i], self.order[j], weights, own, exact
 
     def _sweep(self, stage: str, look: Callable[[slice], int], n_jobs: int | None, progress: Progress | None) -> int:
         """Let threads look at all points; return the pairs compared."""
@@ -233,6 +233,15 @@ class LossTree:
             return count_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, wanted, core)
 
         return core, self._sweep("dense places", look, n_jobs, progress)
+
+    def border(
+        self, eps: float, ranks: Labels, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Labels, int]:
+        """Give rows without a cluster (-1) the lowest number of a clustered one within eps; and the pairs compared."""
+        found, exact = self._border(eps, ranks[self.order], n_jobs, progress or Progress())
+        labels = np.empty(len(self), dtype=np.int64)
+        labels[self.order] = found
+        return labels, exact
 
     def _components(self, eps: float, core: Mask, progress: Progress) -> tuple[Index, int]:
         """Rank the components of the core points by their first rows; -1 for other points."""
