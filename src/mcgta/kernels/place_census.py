@@ -1,0 +1,345 @@
+"""Pairs of observations by bin of distance, without going through all of them: two walks down a tree over the positions.
+
+All pairs between two nodes whose least and largest distance fall into one bin are counted together, and with n, s and S the
+number, the sum of z and the sum of |z|^2 of a node, their squared differences are
+
+    sum |z_a - z_b|^2 = n_b S_a + n_a S_b - 2 s_a . s_b.
+
+Nodes that are not alike in that are divided, the larger first, down to leaves whose pairs are measured one by one. In the plane
+that leaves about N^1.5 of the N^2 / 2 pairs. Counts are those of going through the table, to the pair: bounds leave room for
+rounding, and what is not certain is measured.
+
+The mean distance of pairs counted together comes from means and covariances of the positions of both nodes, by Taylor's series
+to the second order. What that leaves out is some fourth power of the size of nodes against their distance, and nodes are divided
+until their sizes are at most ``NEAR`` of it: the mean of a bin is off by less than 1e-7 of itself.
+
+Contract
+--------
+``points``    (N, q)       positions in the order of the tree; ``kind`` says how to measure (:mod:`mcgta.kernels.metrics`)
+``z``         (N, m)       what squared differences are taken of, in the same order
+``nodes``     (V, 3)       as in :mod:`mcgta.kernels.tree`
+``boxes``     (V, 2 q)     least and largest of each coordinate
+``shape``     (V, 1 + q + q^2)  diagonal of the box (0 for a single place), mean and covariance of the positions
+``sums``      (V, m + 1)   s and S
+``pairs``     (P, 2)       nodes to compare; a node with itself stands for the pairs within it
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mcgta.kernels.compiled import helper, kernel, native
+from mcgta.kernels.lag_sums import bin_guide, place_in_bin
+from mcgta.kernels.lanes import lean
+from mcgta.kernels.metrics import EARTH_RADIUS, FLAT, SPHERE, SPHERE_TIME, place_distance
+from mcgta.kernels.tree import bound_boxes
+from mcgta.types import Array, Index
+
+NEAR = 0.1
+_SURE = 1e-12  # of a distance: more than rounding can move it by
+_STACK = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceTree:
+    """A tree over positions with what is known of each node; see the contract."""
+
+    points: Array
+    z: Array
+    kind: int
+    nodes: Index
+    boxes: Array
+    shape: Array
+    sums: Array
+
+
+def place_tree(points: Array, z: Array, kind: int, nodes: Index) -> PlaceTree:
+    """Add up the nodes, for points and z in the order of the tree."""
+    points, z = native(points), native(z)
+    q = points.shape[1]
+    boxes = bound_boxes(points, nodes)
+    shape, sums = np.zeros((len(nodes), 1 + q + q * q)), np.zeros((len(nodes), z.shape[1] + 1))
+    _add_up(points, z, nodes, boxes, shape, sums)
+    return PlaceTree(points, z, kind, nodes, boxes, shape, sums)
+
+
+def count_pairs(tree: PlaceTree, pairs: Index, edges: Array, rounding: float) -> Array:
+    """Number of pairs, sum of distances and sum of squared differences in each bin, (3, bins), for pairs of nodes."""
+    out = np.zeros((3, edges.shape[0] + 1))
+    none = np.zeros(0, dtype=np.int64)
+    _walk_tree(tree, pairs, edges, rounding, out, none, none, np.zeros((3, 0), dtype=np.int64), none, none)
+    return out[:, 1:-1]
+
+
+def find_pairs(
+    tree: PlaceTree, pairs: Index, edges: Array, rounding: float, ranks: Index, begins: Index
+) -> tuple[Index, Index]:
+    """Rows, in the order of the tree, of the pairs that are the ranks[k]-th of their bin, as the walk comes by them.
+
+    ``ranks`` holds ascending ranks, bin after bin; those of bin k are ranks[begins[k] : begins[k + 1]].
+    """
+    rows, cols = np.empty(ranks.shape[0], dtype=np.int64), np.empty(ranks.shape[0], dtype=np.int64)
+    state = np.zeros((3, edges.shape[0] + 1), dtype=np.int64)  # seen so far, next wanted, and where in the list
+    state[1] = -1
+    state[2, 1:-1] = begins[:-1]
+    wanted = np.flatnonzero(np.diff(begins))
+    state[1, 1 + wanted] = ranks[begins[wanted]]
+    _walk_tree(tree, pairs, edges, rounding, np.zeros((3, 0)), ranks, begins, state, rows, cols)
+    return rows, cols
+
+
+def _walk_tree(
+    tree: PlaceTree, pairs: Index, edges: Array, rounding: float, out: Array,
+    ranks: Index, begins: Index, state: Index, rows: Index, cols: Index,
+) -> None:  # fmt: skip
+    guide, hops = bin_guide(edges, rounding)
+    _walk(
+        tree.points, tree.z, tree.kind, tree.nodes, tree.boxes, tree.shape, tree.sums, native(pairs, np.int64),
+        native(edges), guide, hops, float(rounding), out,
+        native(ranks, np.int64), native(begins, np.int64), state, rows, cols, np.empty((_STACK, 2), dtype=np.int64),
+    )  # fmt: skip
+
+
+@kernel("void(float64[:, ::1], float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])")
+def _add_up(points: Any, z: Any, nodes: Any, boxes: Any, shape: Any, sums: Any) -> None:
+    """Leaves from their points, the others from their children."""
+    lean()
+    q, m = points.shape[1], z.shape[1]
+    for v in range(nodes.shape[0] - 1, -1, -1):
+        first, last, child = nodes[v]
+        size = last - first
+        square = 0.0
+        for k in range(q):
+            side = boxes[v, q + k] - boxes[v, k]
+            square += side * side
+        shape[v, 0] = math.sqrt(square)
+        if child >= 0:
+            left, right = nodes[child, 1] - nodes[child, 0], nodes[child + 1, 1] - nodes[child + 1, 0]
+            a, b = left / size, right / size
+            for k in range(m + 1):
+                sums[v, k] = sums[child, k] + sums[child + 1, k]
+            for k in range(q):
+                shape[v, 1 + k] = a * shape[child, 1 + k] + b * shape[child + 1, 1 + k]
+            for k in range(q):
+                for l in range(q):
+                    at = 1 + q + k * q + l
+                    apart = (shape[child, 1 + k] - shape[child + 1, 1 + k]) * (
+                        shape[child, 1 + l] - shape[child + 1, 1 + l]
+                    )
+                    shape[v, at] = a * shape[child, at] + b * shape[child + 1, at] + a * b * apart
+            continue
+        for p in range(first, last):
+            for k in range(m):
+                sums[v, k] += z[p, k]
+                sums[v, m] += z[p, k] * z[p, k]
+            for k in range(q):
+                shape[v, 1 + k] += (points[p, k] - points[first, k]) / size
+        for k in range(q):
+            shape[v, 1 + k] += points[first, k]
+        for p in range(first, last):
+            for k in range(q):
+                for l in range(q):
+                    product = (points[p, k] - shape[v, 1 + k]) * (points[p, l] - shape[v, 1 + l])
+                    shape[v, 1 + q + k * q + l] += product / size
+
+
+@helper
+def _bounds(boxes: Any, u: int, v: int, kind: int) -> tuple[float, float]:
+    """Least and largest distance of the points of two nodes, with room for rounding."""
+    q = boxes.shape[1] // 2
+    least = most = 0.0
+    earlier = later = 0.0
+    for k in range(q):
+        low = boxes[v, k] - boxes[u, q + k]
+        high = boxes[u, k] - boxes[v, q + k]
+        out = max(max(low, high), 0.0)
+        far = max(-low, -high)
+        if kind == SPHERE_TIME and k == 3:
+            earlier, later = out * out, far * far
+        else:
+            least += out * out
+            most += far * far
+    if kind != FLAT:
+        # Rounded points are not quite on the sphere, which matters for antipodes.
+        across = 4.0 * EARTH_RADIUS * EARTH_RADIUS
+        room = _SURE * across
+        low = 2.0 * EARTH_RADIUS * math.atan2(math.sqrt(least), math.sqrt(max(across + room - least, 0.0)))
+        high = 2.0 * EARTH_RADIUS * math.atan2(math.sqrt(most), math.sqrt(max(across - room - most, 0.0)))
+        least, most = low * low + earlier, high * high + later
+    return math.sqrt(least) * (1.0 - _SURE), math.sqrt(most) * (1.0 + _SURE)
+
+
+@helper
+def _mean_distance(shape: Any, q: int, u: int, v: int, kind: int) -> float:
+    """Mean distance of the points of two nodes far from each other.
+
+    With D the square of the distance as a function of the difference x of two points, and C the covariance of x, mean D is
+    D + tr(D'' C) / 2, its variance is D' C D', and the mean of the root of D is from both.
+    """
+    flat = q if kind == FLAT else 3
+    chord = 0.0
+    for k in range(flat):
+        x = shape[u, 1 + k] - shape[v, 1 + k]
+        chord += x * x
+    square, slope, bend = chord, 1.0, 0.0  # the squared arc as a function of the squared chord, and its derivatives
+    if kind != FLAT:
+        share = chord / (4.0 * EARTH_RADIUS * EARTH_RADIUS)
+        bend = 1.0 / (6.0 * EARTH_RADIUS * EARTH_RADIUS)
+        if share > 1e-6:
+            c = math.sqrt(chord)
+            steep = 1.0 / math.sqrt(1.0 - share)
+            arc = 2.0 * EARTH_RADIUS * math.asin(math.sqrt(share))
+            square = arc * arc
+            slope = arc * steep / c
+            bend = (
+                steep * steep / (2.0 * chord)
+                + arc * steep * steep * steep / (8.0 * EARTH_RADIUS * EARTH_RADIUS * c)
+                - arc * steep / (2.0 * chord * c)
+            )
+        else:
+            square = chord * (1.0 + 0.5 * bend * chord)
+            slope = 1.0 + bend * chord
+    trace = along = variance = 0.0
+    for k in range(q):
+        x = shape[u, 1 + k] - shape[v, 1 + k]
+        rate = 2.0 * x * (slope if k < flat else 1.0)
+        if k >= flat:
+            square += x * x
+        for l in range(q):
+            at = 1 + q + k * q + l
+            spread = shape[u, at] + shape[v, at]
+            y = shape[u, 1 + l] - shape[v, 1 + l]
+            variance += rate * spread * 2.0 * y * (slope if l < flat else 1.0)
+            if k < flat and l < flat:
+                along += x * spread * y
+            if k == l:
+                trace += spread * (slope if k < flat else 1.0)
+    root = math.sqrt(square)
+    return root + (trace + 2.0 * bend * along) / (2.0 * root) - variance / (8.0 * square * root)
+
+
+@helper
+def _note(n: int, m: int, k: int, u: int, v: int, nodes: Any, state: Any, ranks: Any, begins: Any, rows: Any, cols: Any) -> None:
+    """Count the pairs of two whole nodes of n and m points in bin k, and note those whose turn it is."""
+    number = n * (n - 1) // 2 if u == v else n * m
+    seen = state[0, k]
+    while 0 <= state[1, k] < seen + number:
+        at = state[2, k]
+        rank = state[1, k] - seen
+        if u == v:  # pair (i, j) with j < i has rank i (i - 1) / 2 + j
+            i = int((1.0 + math.sqrt(1.0 + 8.0 * rank)) / 2.0)
+            while i * (i - 1) // 2 > rank:
+                i -= 1
+            while i * (i + 1) // 2 <= rank:
+                i += 1
+            j = rank - i * (i - 1) // 2
+        else:
+            i = rank // m
+            j = rank - i * m
+        rows[at] = nodes[u, 0] + i
+        cols[at] = nodes[v, 0] + j
+        state[2, k] = at + 1
+        state[1, k] = ranks[at + 1] if at + 1 < begins[k] else -1
+    state[0, k] = seen + number
+
+
+@kernel(
+    "void(float64[:, ::1], float64[:, ::1], int64, int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], "
+    "int64[:, ::1], float64[::1], int64[::1], int64, float64, float64[:, ::1], "
+    "int64[::1], int64[::1], int64[:, ::1], int64[::1], int64[::1], int64[:, ::1])"
+)
+def _walk(
+    points: Any, z: Any, kind: int, nodes: Any, boxes: Any, shape: Any, sums: Any,
+    pairs: Any, edges: Any, guide: Any, hops: int, rounding: float, out: Any,
+    ranks: Any, begins: Any, state: Any, rows: Any, cols: Any, stack: Any,
+) -> None:  # fmt: skip
+    """Walk down from each pair of nodes; add to ``out``, or, where it is empty, look for ranks."""
+    q, m = points.shape[1], z.shape[1]
+    scale = (guide.shape[0] - 1) / edges[-1]
+    finding = out.shape[1] == 0
+    beyond = edges.shape[0]
+    half = math.pi * EARTH_RADIUS
+    for pair in range(pairs.shape[0]):
+        stack[0, 0] = pairs[pair, 0]
+        stack[0, 1] = pairs[pair, 1]
+        top = 1
+        while top > 0:
+            top -= 1
+            u, v = stack[top]
+            nu, nv = nodes[u, 1] - nodes[u, 0], nodes[v, 1] - nodes[v, 0]
+            one_place = shape[u, 0] == 0.0 and shape[v, 0] == 0.0
+            if one_place:
+                distance = place_distance(points, nodes[u, 0], points, nodes[v, 0], kind)
+                k = place_in_bin(distance, edges, guide, scale, hops, rounding)
+                whole = True
+            else:
+                least, most = _bounds(boxes, u, v, kind)
+                k = place_in_bin(least, edges, guide, scale, hops, rounding)
+                whole = k == place_in_bin(most, edges, guide, scale, hops, rounding)
+                distance = 0.0
+                if whole and 0 < k < beyond:
+                    gap = least
+                    if kind != FLAT:
+                        gap = min(gap, half - most) if kind == SPHERE else gap
+                    whole = least > 0.0 if kind == FLAT and q == 1 else shape[u, 0] + shape[v, 0] <= NEAR * gap
+            if whole:
+                if k == 0 or k == beyond:
+                    continue
+                if finding:
+                    _note(nu, nv, k, u, v, nodes, state, ranks, begins, rows, cols)
+                    continue
+                inner = 0.0
+                for l in range(m):
+                    inner += sums[u, l] * sums[v, l]
+                if u == v:
+                    number = nu * (nu - 1) / 2.0
+                    out[2, k] += nu * sums[u, m] - inner
+                else:
+                    number = float(nu * nv)
+                    out[2, k] += nv * sums[u, m] + nu * sums[v, m] - 2.0 * inner
+                    if not one_place:
+                        distance = _mean_distance(shape, q, u, v, kind)
+                out[0, k] += number
+                out[1, k] += number * distance
+                continue
+            left, right = nodes[u, 2], nodes[v, 2]
+            if u == v and left >= 0:
+                stack[top, 0], stack[top, 1] = left, left
+                stack[top + 1, 0], stack[top + 1, 1] = left, left + 1
+                stack[top + 2, 0], stack[top + 2, 1] = left + 1, left + 1
+                top += 3
+                continue
+            if left >= 0 and (right < 0 or shape[u, 0] >= shape[v, 0]):
+                stack[top, 0], stack[top, 1] = left, v
+                stack[top + 1, 0], stack[top + 1, 1] = left + 1, v
+                top += 2
+                continue
+            if right >= 0:
+                stack[top, 0], stack[top, 1] = u, right
+                stack[top + 1, 0], stack[top + 1, 1] = u, right + 1
+                top += 2
+                continue
+            for i in range(nodes[u, 0], nodes[u, 1]):
+                for j in range(i + 1 if u == v else nodes[v, 0], nodes[v, 1]):
+                    distance = place_distance(points, i, points, j, kind)
+                    k = place_in_bin(distance, edges, guide, scale, hops, rounding)
+                    if finding:
+                        while state[0, k] == state[1, k]:
+                            at = state[2, k]
+                            rows[at] = i
+                            cols[at] = j
+                            state[2, k] = at + 1
+                            state[1, k] = ranks[at + 1] if at + 1 < begins[k] else -1
+                        state[0, k] += 1
+                        continue
+                    square = 0.0
+                    for l in range(m):
+                        shift = z[i, l] - z[j, l]
+                        square += shift * shift
+                    out[0, k] += 1.0
+                    out[1, k] += distance
+                    out[2, k] += square
