@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
 import numpy as np
 
 from mcgta.kernels import place_census
@@ -11,16 +14,20 @@ from mcgta.positions import Positions
 from mcgta.progress import Advance, ignore
 from mcgta.types import Array, Index
 
-LEAF = 4
-_WORK = 2e9  # operations of a step, where all its pairs have to be measured
-_STEPS = 64
+LEAF = 8
+_WORK = 2e9  # operations of a task, where all its pairs have to be measured
+STEPS = 64
+"""What a census, or a sample from one, counts as in steps."""
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 
 class TreeCensus:
     """A census by walks down a tree over the positions of each group; see :mod:`mcgta.kernels.place_census`.
 
-    Work is divided into pairs of nodes, the same for any number of threads, and these into steps. A sample takes another walk,
-    of the steps that hold pairs of it.
+    Work is divided into pairs of nodes, and these into tasks, the same for any number of threads. A sample takes another walk,
+    of the tasks that hold pairs of it.
     """
 
     def __init__(
@@ -30,9 +37,7 @@ class TreeCensus:
         assert positions.kind is not None
         self._edges, self._rounding, self._n_jobs, self._advance = edges, positions.rounding, n_jobs, advance
         self._order, nodes, roots = _grow(positions.points, positions.groups)
-        self._tree = place_census.place_tree(
-            positions.points[self._order], points[self._order], positions.kind, nodes
-        )
+        self._tree = place_census.place_tree(positions.points[self._order], points[self._order], positions.kind, nodes)
         self._tasks = _divide(nodes, roots, _WORK / (points.shape[1] + 20))
         norms = np.einsum("nm,nm->n", points, points)
 
@@ -51,15 +56,15 @@ class TreeCensus:
     def draw(self, ranks: list[Index]) -> tuple[Index, Index]:
         """Return the pairs of the given ranks; ranks count as the walk comes by them."""
         before = np.concatenate([np.zeros((1, len(ranks)), dtype=np.int64), np.cumsum(self._numbers, axis=0)])
-        # For each step and bin, the part of the ranks that fall into it.
+        # For each task and bin, the part of the ranks that fall into it.
         cuts = np.array([np.searchsorted(wanted, before[:, k]) for k, wanted in enumerate(ranks)]).T
         busy = np.flatnonzero((cuts[1:] > cuts[:-1]).any(axis=1))
 
-        def find(step: int) -> tuple[Index, Index, Index]:
-            inside = [wanted[cuts[step, k] : cuts[step + 1, k]] - before[step, k] for k, wanted in enumerate(ranks)]
+        def find(task: int) -> tuple[Index, Index, Index]:
+            inside = [wanted[cuts[task, k] : cuts[task + 1, k]] - before[task, k] for k, wanted in enumerate(ranks)]
             begins = np.concatenate([[0], np.cumsum([part.size for part in inside])]).astype(np.int64)
             i, j = place_census.find_pairs(
-                self._tree, self._tasks[step], self._edges, self._rounding, np.concatenate(inside), begins
+                self._tree, self._tasks[task], self._edges, self._rounding, np.concatenate(inside), begins
             )
             return self._order[i], self._order[j], np.repeat(np.arange(len(ranks)), np.diff(begins))
 
@@ -70,12 +75,12 @@ class TreeCensus:
         order = np.argsort(bins, kind="stable")
         return i[order], j[order]
 
-    def _each(self, function, tasks):
-        """List the results of the tasks, on threads."""
-        out = []
+    def _each(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
+        """List the results of the tasks, on threads, and tell how far it is."""
+        out: list[Result] = []
         for result in run(function, tasks, n_jobs=self._n_jobs):
             out.append(result)
-            self._advance(1)
+            self._advance(STEPS * len(out) // len(tasks) - STEPS * (len(out) - 1) // len(tasks))
         return out
 
 
@@ -84,15 +89,16 @@ def _grow(points: Array, groups: Index) -> tuple[Index, Index, Index]:
     rows = np.argsort(groups, kind="stable")
     cuts = np.flatnonzero(np.diff(groups[rows])) + 1
     weights = np.ones(points.shape[1])
-    orders, trees, roots, used = [], [], [], 0
+    orders, trees, roots = [], [], []
+    first = used = 0
     for members in np.split(rows, cuts):
         order, nodes = build_tree(points[members], weights, LEAF)
-        first = 0 if not orders else sum(map(len, orders))
         nodes[:, 2] += np.where(nodes[:, 2] >= 0, used, 0)
         nodes[:, :2] += first
         orders.append(members[order])
         trees.append(nodes)
         roots.append(used)
+        first += len(order)
         used += len(nodes)
     return np.concatenate(orders), np.concatenate(trees), np.array(roots)
 
@@ -100,7 +106,7 @@ def _grow(points: Array, groups: Index) -> tuple[Index, Index, Index]:
 def _divide(nodes: Index, roots: Index, most: float) -> list[Index]:
     """Divide the pairs of nodes, from each root with itself on, until none has more than ``most`` pairs of points.
 
-    Neighbours in the list that have not more together are one step.
+    Neighbours in the list that have not more together are one task.
     """
     sizes = nodes[:, 1] - nodes[:, 0]
     pairs = np.column_stack([roots, roots])
