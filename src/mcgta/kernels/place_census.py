@@ -38,12 +38,11 @@ import numpy as np
 from mcgta.kernels.compiled import kernel, literal_helper, native
 from mcgta.kernels.lag_sums import bin_guide, place_in_bin
 from mcgta.kernels.lanes import WIDTH, any_less, fabs, get, lean, put, splat, sqrt, total_of, where_less, workspace
-from mcgta.kernels.metrics import EARTH_RADIUS, FLAT, SPHERE, SPHERE_TIME, TIE, place_distance
+from mcgta.kernels.metrics import EARTH_RADIUS, FLAT, SPHERE_TIME, TIE, place_distance
 from mcgta.kernels.tree import bound_boxes
 from mcgta.types import Array, Index
 
 NEAR = 0.1
-_SURE = 1e-12  # of a distance: more than rounding can move it by
 _UNSURE = 1e-11  # of a squared distance: closer to an edge, a pair is measured as elsewhere
 _TINY = 1e-300
 _STACK = 1024
@@ -116,8 +115,8 @@ def _walk_tree(
     _walk(
         tree.points, tree.z, tree.kind, tree.nodes, tree.boxes, tree.shape, tree.sums, tree.block, tree.lanes,
         native(pairs, np.int64), native(edges), passes, guide, hops, float(rounding), out,
-        native(ranks, np.int64), native(begins, np.int64), state, rows, cols, np.empty((_STACK, 2), dtype=np.int64),
-        workspace(2 * WIDTH), np.zeros((3, _EDGES + 2)),
+        native(ranks, np.int64), native(begins, np.int64), state, rows, cols, np.empty((_STACK, 4), dtype=np.int64),
+        workspace(3 * WIDTH), np.zeros((3, _EDGES + 2)),
     )  # fmt: skip
 
 
@@ -142,10 +141,10 @@ def _add_up(points: Any, z: Any, nodes: Any, boxes: Any, shape: Any, sums: Any) 
             for k in range(q):
                 shape[v, 1 + k] = a * shape[child, 1 + k] + b * shape[child + 1, 1 + k]
             for k in range(q):
-                for l in range(q):
-                    at = 1 + q + k * q + l
+                for j in range(q):
+                    at = 1 + q + k * q + j
                     apart = (shape[child, 1 + k] - shape[child + 1, 1 + k]) * (
-                        shape[child, 1 + l] - shape[child + 1, 1 + l]
+                        shape[child, 1 + j] - shape[child + 1, 1 + j]
                     )
                     shape[v, at] = a * shape[child, at] + b * shape[child + 1, at] + a * b * apart
             continue
@@ -158,9 +157,9 @@ def _add_up(points: Any, z: Any, nodes: Any, boxes: Any, shape: Any, sums: Any) 
             shape[v, 1 + k] += points[first, k]
         for p in range(first, last):
             for k in range(q):
-                for l in range(q):
-                    product = (points[p, k] - shape[v, 1 + k]) * (points[p, l] - shape[v, 1 + l])
-                    shape[v, 1 + q + k * q + l] += product / size
+                for j in range(q):
+                    product = (points[p, k] - shape[v, 1 + k]) * (points[p, j] - shape[v, 1 + j])
+                    shape[v, 1 + q + k * q + j] += product / size
 
 
 @kernel("void(float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1], float64[::1])")
@@ -209,14 +208,16 @@ def _compare_leaves(
 ) -> bool:  # fmt: skip
     """Add up the pairs of points first .. last and a block, for bins low .. high; False where some are close to an edge.
 
-    ``found`` gets number, distances and squared differences of the pairs beyond each of the edges in between, after those of
-    all pairs.
+    Column e of ``found`` gets number, distances and squared differences of the pairs beyond the e-th of the edges in between;
+    column 0 gets the distances of all.
     """
     q, m = points.shape[1], z.shape[1] - 1
     size = last - first
+    none, one = splat(0.0), splat(1.0)
+    total = none
     for i in range(size):
         row = first + i
-        square = splat(0.0)
+        square = none
         for k in range(q if kind == FLAT else 3):
             shift = get(lanes, at, k) - points[row, k]
             square = square + shift * shift
@@ -231,51 +232,58 @@ def _compare_leaves(
                 return False
         put(room, 0, i, square)
         if not only_count:
-            inner = splat(0.0)
+            distance = sqrt(square)
+            total = total + where_less(none - one, square, distance, none)
+            inner = none
             for k in range(m):
                 inner = inner + get(lanes, at, q + k) * z[row, k]
-            put(room, 0, WIDTH + i, get(lanes, at, q + m) + z[row, m] - 2.0 * inner)
-    none, one = splat(0.0), splat(1.0)
-    for e in range(high - low + 1):
-        edge = splat(passes[low + e - 1] if e > 0 else -1.0)
+            put(room, 0, WIDTH + i, distance)
+            put(room, 0, 2 * WIDTH + i, get(lanes, at, q + m) + z[row, m] - 2.0 * inner)
+    found[1, 0] = total_of(total)
+    for e in range(low, high):
+        edge = splat(passes[e])
         number, distances, values = none, none, none
         for i in range(size):
             square = get(room, 0, i)
             number = number + where_less(edge, square, one, none)
             if not only_count:
-                distances = distances + where_less(edge, square, sqrt(square), none)
-                values = values + where_less(edge, square, get(room, 0, WIDTH + i), none)
-        found[0, e] = total_of(number)
-        if not only_count:
-            found[1, e] = total_of(distances)
-            found[2, e] = total_of(values)
+                distances = distances + where_less(edge, square, get(room, 0, WIDTH + i), none)
+                values = values + where_less(edge, square, get(room, 0, 2 * WIDTH + i), none)
+        found[0, e - low + 1] = total_of(number)
+        found[1, e - low + 1] = total_of(distances)
+        found[2, e - low + 1] = total_of(values)
     return True
 
 
 @literal_helper
-def _bounds(boxes: Any, u: int, v: int, kind: int) -> tuple[float, float]:
-    """Least and largest distance of the points of two nodes, with room for rounding."""
+def _square_bounds(boxes: Any, u: int, v: int, kind: int) -> tuple[float, float, float]:
+    """Squares of the least and the largest distance of the points of two nodes; how far from antipodes they stay."""
     q = boxes.shape[1] // 2
+    flat = q if kind == FLAT else 3
     least = most = 0.0
-    earlier = later = 0.0
-    for k in range(q):
+    for k in range(flat):
         low = boxes[v, k] - boxes[u, q + k]
         high = boxes[u, k] - boxes[v, q + k]
         out = max(max(low, high), 0.0)
         far = max(-low, -high)
-        if kind == SPHERE_TIME and k == 3:
-            earlier, later = out * out, far * far
-        else:
-            least += out * out
-            most += far * far
-    if kind != FLAT:
-        # Rounded points are not quite on the sphere, which matters for antipodes.
-        across = 4.0 * EARTH_RADIUS * EARTH_RADIUS
-        room = _SURE * across
-        low = 2.0 * EARTH_RADIUS * math.atan2(math.sqrt(least), math.sqrt(max(across + room - least, 0.0)))
-        high = 2.0 * EARTH_RADIUS * math.atan2(math.sqrt(most), math.sqrt(max(across - room - most, 0.0)))
-        least, most = low * low + earlier, high * high + later
-    return math.sqrt(least) * (1.0 - _SURE), math.sqrt(most) * (1.0 + _SURE)
+        least += out * out
+        most += far * far
+    if kind == FLAT:
+        return least, most, np.inf
+    # Rounded points are not quite on the sphere, which matters for antipodes.
+    across = 4.0 * EARTH_RADIUS * EARTH_RADIUS
+    room = 1e-12 * across
+    near = 2.0 * EARTH_RADIUS * math.atan2(math.sqrt(least), math.sqrt(max(across + room - least, 0.0)))
+    away = 2.0 * EARTH_RADIUS * math.atan2(math.sqrt(most), math.sqrt(max(across - room - most, 0.0)))
+    least, most = near * near, away * away
+    if kind == SPHERE_TIME:
+        low = boxes[v, 3] - boxes[u, 7]
+        high = boxes[u, 3] - boxes[v, 7]
+        out = max(max(low, high), 0.0)
+        far = max(-low, -high)
+        least += out * out
+        most += far * far
+    return least, most, math.pi * EARTH_RADIUS - away
 
 
 @literal_helper
@@ -314,17 +322,27 @@ def _mean_distance(shape: Any, q: int, u: int, v: int, kind: int) -> float:
         rate = 2.0 * x * (slope if k < flat else 1.0)
         if k >= flat:
             square += x * x
-        for l in range(q):
-            at = 1 + q + k * q + l
+        for j in range(q):
+            at = 1 + q + k * q + j
             spread = shape[u, at] + shape[v, at]
-            y = shape[u, 1 + l] - shape[v, 1 + l]
-            variance += rate * spread * 2.0 * y * (slope if l < flat else 1.0)
-            if k < flat and l < flat:
+            y = shape[u, 1 + j] - shape[v, 1 + j]
+            variance += rate * spread * 2.0 * y * (slope if j < flat else 1.0)
+            if k < flat and j < flat:
                 along += x * spread * y
-            if k == l:
+            if k == j:
                 trace += spread * (slope if k < flat else 1.0)
     root = math.sqrt(square)
     return root + (trace + 2.0 * bend * along) / (2.0 * root) - variance / (8.0 * square * root)
+
+
+@literal_helper
+def _squares(sums: Any, u: int, v: int, nu: int, nv: int) -> float:
+    """Sum of squared differences of z between two nodes."""
+    m = sums.shape[1] - 1
+    inner = 0.0
+    for k in range(m):
+        inner += sums[u, k] * sums[v, k]
+    return nv * sums[u, m] + nu * sums[v, m] - 2.0 * inner
 
 
 @literal_helper
@@ -369,96 +387,85 @@ def _walk(
     scale = (guide.shape[0] - 1) / edges[-1]
     finding = out.shape[1] == 0
     beyond = edges.shape[0]
-    half = math.pi * EARTH_RADIUS
     for pair in range(pairs.shape[0]):
-        stack[0, 0] = pairs[pair, 0]
-        stack[0, 1] = pairs[pair, 1]
+        stack[0, 0], stack[0, 1] = pairs[pair, 0], pairs[pair, 1]
+        stack[0, 2], stack[0, 3] = 0, beyond
         top = 1
         while top > 0:
             top -= 1
-            u, v = stack[top, 0], stack[top, 1]
+            u, v, low, high = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
             nu, nv = nodes[u, 1] - nodes[u, 0], nodes[v, 1] - nodes[v, 0]
-            k = high = 0
-            most = 0.0
-            one_place = shape[u, 0] == 0.0 and shape[v, 0] == 0.0
-            if one_place:
-                distance = place_distance(points, nodes[u, 0], points, nodes[v, 0], kind)
-                k = place_in_bin(distance, edges, guide, scale, hops, rounding)
-                whole = True
-            else:
-                least, most = _bounds(boxes, u, v, kind)
-                k = place_in_bin(least, edges, guide, scale, hops, rounding)
-                high = place_in_bin(most, edges, guide, scale, hops, rounding)
-                whole = k == high
-                distance = 0.0
-                if whole and 0 < k < beyond:
-                    gap = least
-                    if kind != FLAT:
-                        gap = min(gap, half - most) if kind == SPHERE else gap
-                    whole = least > 0.0 if kind == FLAT and q == 1 else shape[u, 0] + shape[v, 0] <= NEAR * gap
+            size = shape[u, 0] + shape[v, 0]
+            distance = 0.0
+            from_antipodes = np.inf
+            whole = size == 0.0
             if whole:
-                if k == 0 or k == beyond:
-                    continue
-                if finding:
-                    _note(nu, nv, k, u, v, nodes, state, ranks, begins, rows, cols)
-                    continue
-                inner = 0.0
-                for l in range(m):
-                    inner += sums[u, l] * sums[v, l]
-                if u == v:
-                    number = nu * (nu - 1) / 2.0
-                    out[2, k] += nu * sums[u, m] - inner
+                distance = place_distance(points, nodes[u, 0], points, nodes[v, 0], kind)
+                low = high = place_in_bin(distance, edges, guide, scale, hops, rounding)
+            else:
+                least, most, from_antipodes = _square_bounds(boxes, u, v, kind)
+                while low < high and passes[low] < least * (1.0 - _UNSURE):
+                    low += 1
+                while low < high and passes[high - 1] > most * (1.0 + _UNSURE):
+                    high -= 1
+                if kind == FLAT and q == 1:
+                    whole = least > 0.0
                 else:
-                    number = float(nu * nv)
-                    out[2, k] += nv * sums[u, m] + nu * sums[v, m] - 2.0 * inner
-                    if not one_place:
-                        distance = _mean_distance(shape, q, u, v, kind)
-                out[0, k] += number
-                out[1, k] += number * distance
+                    whole = size * size <= NEAR * NEAR * least and size <= NEAR * from_antipodes
+            if low == high and (low == 0 or low == beyond):
+                continue
+            if low == high and whole:
+                if finding:
+                    _note(nu, nv, low, u, v, nodes, state, ranks, begins, rows, cols)
+                    continue
+                number = float(nu * nv)
+                if u == v:
+                    number = 0.5 * nu * (nu - 1)
+                elif size > 0.0:
+                    distance = _mean_distance(shape, q, u, v, kind)
+                out[0, low] += number
+                out[1, low] += number * distance
+                out[2, low] += (0.5 if u == v else 1.0) * _squares(sums, u, v, nu, nv)
                 continue
             left, right = nodes[u, 2], nodes[v, 2]
-            if u == v and left >= 0:
-                stack[top, 0], stack[top, 1] = left, left
-                stack[top + 1, 0], stack[top + 1, 1] = left, left + 1
-                stack[top + 2, 0], stack[top + 2, 1] = left + 1, left + 1
-                top += 3
+            if left >= 0 or right >= 0:
+                first = top
+                if u == v:
+                    stack[top, 0], stack[top, 1] = left, left
+                    stack[top + 1, 0], stack[top + 1, 1] = left, left + 1
+                    stack[top + 2, 0], stack[top + 2, 1] = left + 1, left + 1
+                    top += 3
+                elif left >= 0 and (right < 0 or shape[u, 0] >= shape[v, 0]):
+                    stack[top, 0], stack[top, 1] = left, v
+                    stack[top + 1, 0], stack[top + 1, 1] = left + 1, v
+                    top += 2
+                else:
+                    stack[top, 0], stack[top, 1] = u, right
+                    stack[top + 1, 0], stack[top + 1, 1] = u, right + 1
+                    top += 2
+                for at in range(first, top):
+                    stack[at, 2], stack[at, 3] = low, high
                 continue
-            if left >= 0 and (right < 0 or shape[u, 0] >= shape[v, 0]):
-                stack[top, 0], stack[top, 1] = left, v
-                stack[top + 1, 0], stack[top + 1, 1] = left + 1, v
-                top += 2
-                continue
-            if right >= 0:
-                stack[top, 0], stack[top, 1] = u, right
-                stack[top + 1, 0], stack[top + 1, 1] = u, right + 1
-                top += 2
-                continue
-            if (
-                u != v
-                and block[u] >= 0
-                and block[v] >= 0
-                and high - k <= _EDGES
-                and (kind == FLAT or most < 0.9 * half)
-            ):
+            aside = u != v and block[u] >= 0 and block[v] >= 0 and high - low <= _EDGES
+            if aside and from_antipodes > 0.1 * EARTH_RADIUS:
                 at = block[v] * (q + m + 1) * WIDTH
-                first, last = nodes[u, 0], nodes[u, 1]
                 if _compare_leaves(
-                    points, z, kind, first, last, at, lanes, passes, k, high, finding, room, found
-                ):  # fmt: skip
-                    if not finding:
-                        for e in range(high - k + 1):
-                            for l in range(3):
-                                out[l, k + e] += found[l, e] - (found[l, e + 1] if k + e < high else 0.0)
-                        continue
+                    points, z, kind, nodes[u, 0], nodes[u, 1], at, lanes, passes, low, high, finding, room, found
+                ):
                     found[0, 0] = nu * nv
+                    if not finding:
+                        found[2, 0] = _squares(sums, u, v, nu, nv)
+                        for e in range(high - low + 1):
+                            for row in range(3):
+                                out[row, low + e] += found[row, e] - (found[row, e + 1] if low + e < high else 0.0)
+                        continue
                     due = False
-                    for e in range(high - k + 1):
-                        number = found[0, e] - (found[0, e + 1] if k + e < high else 0.0)
-                        due |= 0 <= state[1, k + e] < state[0, k + e] + number
+                    for e in range(high - low + 1):
+                        found[0, e] -= found[0, e + 1] if low + e < high else 0.0
+                        due |= 0 <= state[1, low + e] < state[0, low + e] + int(found[0, e])
                     if not due:
-                        for e in range(high - k + 1):
-                            number = found[0, e] - (found[0, e + 1] if k + e < high else 0.0)
-                            state[0, k + e] += int(number)
+                        for e in range(high - low + 1):
+                            state[0, low + e] += int(found[0, e])
                         continue
             for i in range(nodes[u, 0], nodes[u, 1]):
                 for j in range(i + 1 if u == v else nodes[v, 0], nodes[v, 1]):
@@ -474,8 +481,8 @@ def _walk(
                         state[0, k] += 1
                         continue
                     square = 0.0
-                    for l in range(m):
-                        shift = z[i, l] - z[j, l]
+                    for c in range(m):
+                        shift = z[i, c] - z[j, c]
                         square += shift * shift
                     out[0, k] += 1.0
                     out[1, k] += distance
