@@ -15,7 +15,7 @@ from mcgta.progress import Advance, ignore
 from mcgta.types import Array, Index
 
 LEAF = 8
-_WORK = 2e9  # operations of a task, where all its pairs have to be measured
+_WORK = 1e9  # operations of a task, where all its pairs have to be measured
 STEPS = 64
 """What a census, or a sample from one, counts as in steps."""
 
@@ -92,7 +92,7 @@ def _grow(points: Array, groups: Index) -> tuple[Index, Index, Index]:
     orders, trees, roots = [], [], []
     first = used = 0
     for members in np.split(rows, cuts):
-        order, nodes = build_tree(points[members], weights, LEAF)
+        order, nodes = build_tree(points[members], weights, LEAF, full=True)
         nodes[:, 2] += np.where(nodes[:, 2] >= 0, used, 0)
         nodes[:, :2] += first
         orders.append(members[order])
