@@ -38,6 +38,7 @@ STAGES = [
     "curve_fit",
     "semivariogram",
     "lag_bins",
+    "tree_census",
     "pair_census",
     "empirical",
     "loss",

@@ -96,7 +96,7 @@ def bin_sums(distance: Array, value: Array, edges: Array, rounding: float, *, ab
     Infinite distances belong to no bin. With ``above``, only entries above the diagonal count.
     """
     out = np.zeros((3, edges.shape[0] + 1))
-    _bin_sums(native(distance), native(value), native(edges), *_guide(edges, rounding), float(rounding), above, out)
+    _bin_sums(native(distance), native(value), native(edges), *bin_guide(edges, rounding), float(rounding), above, out)
     return out[:, 1:-1]
 
 
@@ -113,7 +113,7 @@ def pairs_of_rank(
     state[2, 1:-1] = begins[:-1]
     wanted = np.flatnonzero(np.diff(begins))
     state[1, 1 + wanted] = ranks[begins[wanted]]
-    guide = _guide(edges, rounding)
+    guide = bin_guide(edges, rounding)
     _find(
         native(distance),
         native(edges),
@@ -129,7 +129,7 @@ def pairs_of_rank(
     return rows, cols
 
 
-def _guide(edges: Array, rounding: float) -> tuple[Index, int]:
+def bin_guide(edges: Array, rounding: float) -> tuple[Index, int]:
     """For each of many equal cells of distance, the number of edges surely at or before what is in it.
 
     Also the most edges that may have to be looked at beyond those; one, as a rule. The last cell is for all that is farther.
@@ -143,7 +143,7 @@ def _guide(edges: Array, rounding: float) -> tuple[Index, int]:
 
 
 @snippet
-def _place(distance: float, edges: Any, guide: Any, scale: float, hops: int, rounding: float) -> int:
+def place_in_bin(distance: float, edges: Any, guide: Any, scale: float, hops: int, rounding: float) -> int:
     """Return one plus the bin of a distance; 0 before the first, one plus the number of bins beyond the last.
 
     There is no branch that depends on the distance: it would be guessed wrong every other time.
@@ -168,7 +168,7 @@ def _bin_sums(
     scale = _CELLS / edges[-1]
     for i in range(distance.shape[0]):
         for j in range(i + 1 if above else 0, distance.shape[1]):
-            k = _place(distance[i, j], edges, guide, scale, hops, rounding)
+            k = place_in_bin(distance[i, j], edges, guide, scale, hops, rounding)
             out[0, k] += 1.0
             out[1, k] += distance[i, j]
             out[2, k] += value[i, j]
@@ -187,7 +187,7 @@ def _find(
     scale = _CELLS / edges[-1]
     for i in range(distance.shape[0]):
         for j in range(i + 1 if above else 0, distance.shape[1]):
-            k = _place(distance[i, j], edges, guide, scale, hops, rounding)
+            k = place_in_bin(distance[i, j], edges, guide, scale, hops, rounding)
             while state[0, k] == state[1, k]:
                 at = state[2, k]
                 rows[at] = i

@@ -6,7 +6,7 @@ times the root of two), roots of its eigenvalues in order. With m, h and e the s
     m + max(h / 2, e)  <=  W  <=  m + h,
 
 so the box of a node bounds W of all pairs in it. Nodes are halved along their widest side until at most ``LEAF`` points are
-left. Points are kept in the order of the leaves, and so is everything that goes with them.
+left, if not told otherwise. Points are kept in the order of the leaves, and so is everything that goes with them.
 
 Contract
 --------
@@ -30,12 +30,15 @@ from mcgta.types import Array, Index
 LEAF = 16
 
 
-def build_tree(points: Array, weights: Array) -> tuple[Index, Index]:
-    """Return the order of the points (N,) and the nodes (V, 3); sides are compared times ``weights`` (D,)."""
+def build_tree(points: Array, weights: Array, leaf: int = LEAF, *, full: bool = False) -> tuple[Index, Index]:
+    """Return the order of the points (N,) and the nodes (V, 3); sides are compared times ``weights`` (D,).
+
+    With ``full``, nodes are halved such that all leaves but one have as many points as they may.
+    """
     count = points.shape[0]
     order = np.arange(count)
-    nodes = np.empty((2 * max(1, 2 * (count // LEAF) + 1) + 1, 3), dtype=np.int64)
-    used = _build(native(points), native(weights), order, nodes, np.empty((2, points.shape[1])))
+    nodes = np.empty((2 * max(1, 2 * (count // leaf) + 1) + 1, 3), dtype=np.int64)
+    used = _build(native(points), native(weights), leaf, full, order, nodes, np.empty((2, points.shape[1])))
     return order, nodes[:used].copy()
 
 
@@ -46,8 +49,10 @@ def bound_boxes(values: Array, nodes: Index) -> Array:
     return boxes
 
 
-@kernel("int64(float64[:, ::1], float64[::1], int64[::1], int64[:, ::1], float64[:, ::1])", literal=True)
-def _build(points: Any, weights: Any, order: Any, nodes: Any, side: Any) -> int:
+@kernel(
+    "int64(float64[:, ::1], float64[::1], int64, boolean, int64[::1], int64[:, ::1], float64[:, ::1])", literal=True
+)
+def _build(points: Any, weights: Any, leaf: int, full: bool, order: Any, nodes: Any, side: Any) -> int:
     """Halve nodes at their median; ties stand in the order of the rows."""
     lean()
     count, columns = points.shape
@@ -58,7 +63,7 @@ def _build(points: Any, weights: Any, order: Any, nodes: Any, side: Any) -> int:
     v = 0
     while v < used:
         first, last = nodes[v, 0], nodes[v, 1]
-        if last - first > LEAF:
+        if last - first > leaf:
             for k in range(columns):
                 side[0, k] = np.inf
                 side[1, k] = -np.inf
@@ -74,6 +79,8 @@ def _build(points: Any, weights: Any, order: Any, nodes: Any, side: Any) -> int:
                     widest, axis = width, k
             if axis >= 0:  # else all are at one place
                 middle = (first + last) // 2
+                if full:
+                    middle = first + ((last - first + 2 * leaf - 1) // (2 * leaf)) * leaf
                 _select(points, axis, order, first, last - 1, middle)
                 for child in range(2):
                     nodes[used + child, 0] = middle if child else first

@@ -2,8 +2,9 @@
 
 A *census* knows, for each bin of distance, all its pairs without listing them: their number, their mean distance, the mean
 squared difference of any points attached to the observations, and the pair of any rank, so that samples can be drawn evenly.
-Along time it works with running totals and never looks at pairs; elsewhere it goes through tiles of the table of distances,
-again for each sample. Neither needs more memory than a tile.
+Along time it works with running totals and never looks at pairs. Elsewhere, many observations with coordinates are counted by
+a tree over these (:mod:`mcgta.stages.tree_census`); else it goes through tiles of the table of distances, again for each
+sample, and needs no more memory than a tile.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from mcgta.kernels import lag_sums
 from mcgta.parallel import run, tiles, triangle
 from mcgta.positions import Positions
 from mcgta.progress import Advance, ignore
+from mcgta.stages import tree_census
+from mcgta.stages.tree_census import TreeCensus
 from mcgta.types import Array, Index
+
+LARGE = 3000
+"""Up to this many observations a table of distances is faster than a tree."""
 
 _TILE = 512
 _ROWS = 8192
@@ -50,7 +56,9 @@ class Census(Protocol):
 
 def steps(positions: Positions, edges: Array) -> int:
     """Return how many steps it takes to take a census, or to draw a sample from one."""
-    return edges.size - 1 if _along_time(positions) else len(triangle(len(positions), _TILE))
+    if _along_time(positions):
+        return edges.size - 1
+    return tree_census.STEPS if _by_tree(positions) else len(triangle(len(positions), _TILE))
 
 
 def take_census(
@@ -67,12 +75,18 @@ def take_census(
     centred = np.empty(points.shape)
     for part in tiles(len(points), _ROWS):
         np.subtract(points[part], means[positions.groups[part]], out=centred[part])
-    kind = TimeCensus if _along_time(positions) else TableCensus
+    if _along_time(positions):
+        return TimeCensus(positions, edges, centred, n_jobs, advance)
+    kind = TreeCensus if _by_tree(positions) else TableCensus
     return kind(positions, edges, centred, n_jobs, advance)
 
 
 def _along_time(positions: Positions) -> bool:
     return positions.metric == "time" and positions.points is not None
+
+
+def _by_tree(positions: Positions) -> bool:
+    return positions.points is not None and len(positions) > LARGE
 
 
 class TimeCensus:
