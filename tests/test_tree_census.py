@@ -140,3 +140,12 @@ def test_many_observations_with_coordinates_are_counted_by_a_tree(monkeypatch):
     expected = empirical_semivariogram(compare_features(X), positions)
     np.testing.assert_array_equal(found.counts, expected.counts)
     np.testing.assert_allclose(found.values, expected.values, rtol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-165, 1e-150, 1e100])
+def test_positions_in_any_unit_are_counted_alike(unit):
+    positions = read_positions(unit * np.random.default_rng(0).random((400, 2)), 400)
+    table = TableCensus(positions, unit * np.linspace(0, 1, 9), np.zeros((400, 1)), 1)
+    np.testing.assert_array_equal(
+        TreeCensus(positions, unit * np.linspace(0, 1, 9), np.zeros((400, 1)), 1).counts, table.counts
+    )

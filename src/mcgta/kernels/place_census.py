@@ -1,4 +1,4 @@
-"""Pairs of observations by bin of distance, without going through all of them: two walks down a tree over the positions.
+"""Pairs of observations by bin of distance, without going through all: a walk down pairs of nodes of a tree of positions.
 
 All pairs between two nodes whose least and largest distance fall into one bin are counted together, and with n, s and S the
 number, the sum of z and the sum of |z|^2 of a node, their squared differences are
@@ -6,7 +6,7 @@ number, the sum of z and the sum of |z|^2 of a node, their squared differences a
     sum |z_a - z_b|^2 = n_b S_a + n_a S_b - 2 s_a . s_b.
 
 Nodes that are not alike in that are divided, the larger first, down to leaves whose pairs are measured one by one. In the plane
-that leaves about N^1.5 of the N^2 / 2 pairs. Counts are those of going through the table, to the pair: bounds leave room for
+that is work for about N^1.5 pairs, not N^2 / 2. Counts are those of going through the table, to the pair: bounds leave room for
 rounding, and what is not certain is measured.
 
 The mean distance of pairs counted together comes from means and covariances of the positions of both nodes, by Taylor's series
@@ -44,7 +44,7 @@ from mcgta.types import Array, Index
 
 NEAR = 0.1
 _UNSURE = 1e-11  # of a squared distance: closer to an edge, a pair is measured as elsewhere
-_TINY = 1e-300
+_TINY = 1e-300  # squares as small as this are not certain at all
 _STACK = 1024
 _EDGES = 6  # more edges than this between two leaves are not looked at one by one
 
@@ -128,11 +128,12 @@ def _add_up(points: Any, z: Any, nodes: Any, boxes: Any, shape: Any, sums: Any) 
     for v in range(nodes.shape[0] - 1, -1, -1):
         first, last, child = nodes[v, 0], nodes[v, 1], nodes[v, 2]
         size = last - first
-        square = 0.0
+        square = widest = 0.0
         for k in range(q):
             side = boxes[v, q + k] - boxes[v, k]
             square += side * side
-        shape[v, 0] = math.sqrt(square)
+            widest = max(widest, side)
+        shape[v, 0] = max(math.sqrt(square), widest)  # not zero where squares are too small for doubles
         if child >= 0:
             left, right = nodes[child, 1] - nodes[child, 0], nodes[child + 1, 1] - nodes[child + 1, 0]
             a, b = left / size, right / size
@@ -404,9 +405,9 @@ def _walk(
                 low = high = place_in_bin(distance, edges, guide, scale, hops, rounding)
             else:
                 least, most, from_antipodes = _square_bounds(boxes, u, v, kind)
-                while low < high and passes[low] < least * (1.0 - _UNSURE):
+                while low < high and passes[low] < least * (1.0 - _UNSURE) - _TINY:
                     low += 1
-                while low < high and passes[high - 1] > most * (1.0 + _UNSURE):
+                while low < high and passes[high - 1] > most * (1.0 + _UNSURE) + _TINY:
                     high -= 1
                 if kind == FLAT and q == 1:
                     whole = least > 0.0
