@@ -203,14 +203,3 @@ def node_bounds(boxes: Any, u: int, v: int, d: int) -> tuple[float, float]:
         else:
             spectrum += out * out
     return least + max(0.5 * root, spectrum), most
-
-
-@helper
-def place_gap(places: Any, u: int, v: int) -> float:
-    """Least Euclidean distance of the points of position of two nodes, which no metric is below."""
-    columns = places.shape[1] // 2
-    square = 0.0
-    for k in range(columns):
-        out = max(max(places[v, k] - places[u, columns + k], places[u, k] - places[v, columns + k]), 0.0)
-        square += out * out
-    return np.sqrt(square)

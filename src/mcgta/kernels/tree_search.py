@@ -172,12 +172,11 @@ def count_near(
     d, slack, eps = calls[FEATURES], law[0][SLACK], law[0][EPS]
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
     open_, values = np.empty(LEAF, np.int64), np.empty(LEAF)
-    stack, floor = np.empty(_STACK, np.int64), np.empty(_STACK)
+    stack = np.empty(_STACK, np.int64)
     exact = 0
     for a in range(first, last):
         found = 0
         stack[0] = 0
-        floor[0] = 0.0
         top = 1
         while top > 0 and found < wanted:
             top -= 1
