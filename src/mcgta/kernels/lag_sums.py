@@ -100,6 +100,16 @@ def bin_sums(distance: Array, value: Array, edges: Array, rounding: float, *, ab
     return out[:, 1:-1]
 
 
+def rank_state(edges: Array, ranks: Array, begins: Index) -> Index:
+    """Return for each bin, and those outside, the pairs seen so far, the next rank wanted (-1 for none) and its place."""
+    state = np.zeros((3, edges.shape[0] + 1), dtype=np.int64)
+    state[1] = -1
+    state[2, 1:-1] = begins[:-1]
+    wanted = np.flatnonzero(np.diff(begins))
+    state[1, 1 + wanted] = ranks[begins[wanted]]
+    return state
+
+
 def pairs_of_rank(
     distance: Array, edges: Array, rounding: float, ranks: Array, begins: Index, *, above: bool
 ) -> tuple[Index, Index]:
@@ -108,11 +118,7 @@ def pairs_of_rank(
     ``ranks`` holds ascending ranks, bin after bin; those of bin k are ranks[begins[k] : begins[k + 1]].
     """
     rows, cols = np.empty(ranks.shape[0], dtype=np.int64), np.empty(ranks.shape[0], dtype=np.int64)
-    state = np.zeros((3, edges.shape[0] + 1), dtype=np.int64)  # seen so far, next wanted, and where in the list
-    state[1] = -1
-    state[2, 1:-1] = begins[:-1]
-    wanted = np.flatnonzero(np.diff(begins))
-    state[1, 1 + wanted] = ranks[begins[wanted]]
+    state = rank_state(edges, ranks, begins)
     guide = bin_guide(edges, rounding)
     _find(
         native(distance),

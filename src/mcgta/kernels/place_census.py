@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from mcgta.kernels.compiled import kernel, literal_helper, native
-from mcgta.kernels.lag_sums import bin_guide, place_in_bin
+from mcgta.kernels.lag_sums import bin_guide, place_in_bin, rank_state
 from mcgta.kernels.lanes import WIDTH, any_less, fabs, get, lean, put, splat, sqrt, total_of, where_less, workspace
 from mcgta.kernels.metrics import EARTH_RADIUS, FLAT, SPHERE_TIME, TIE, place_distance
 from mcgta.kernels.tree import bound_boxes
@@ -95,11 +95,7 @@ def find_pairs(
     ``ranks`` holds ascending ranks, bin after bin; those of bin k are ranks[begins[k] : begins[k + 1]].
     """
     rows, cols = np.empty(ranks.shape[0], dtype=np.int64), np.empty(ranks.shape[0], dtype=np.int64)
-    state = np.zeros((3, edges.shape[0] + 1), dtype=np.int64)  # seen so far, next wanted, and where in the list
-    state[1] = -1
-    state[2, 1:-1] = begins[:-1]
-    wanted = np.flatnonzero(np.diff(begins))
-    state[1, 1 + wanted] = ranks[begins[wanted]]
+    state = rank_state(edges, ranks, begins)
     _walk_tree(tree, pairs, edges, rounding, np.zeros((3, 0)), ranks, begins, state, rows, cols)
     return rows, cols
 

@@ -1,4 +1,4 @@
-"""Stage 6 without the table: density-based clustering through a tree over the models, exact to the bit.
+"""Stage 6 without the table: density-based clustering through a tree over the models, exact.
 
 DBSCAN needs to know who has ``min_samples`` observations within eps, which of those hang together, and which of the others
 are within eps of one; never how far two observations are apart. Bounds answer nearly all of it
