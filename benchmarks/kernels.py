@@ -198,10 +198,7 @@ def threads(bench: Bench) -> None:
 
     same = np.array_equal(fit(n_jobs=1).covariances, fit(n_jobs=2).covariances), np.array_equal(compare(1), compare(2))
     wall = partial(timed, least=0.2, clock=time.perf_counter)
-    short = partial(
-        timed, least=0.05, clock=time.perf_counter
-    )  # many short turns: both sides see the same of a noisy host
-    two, one = in_turns(short(lambda: fit(n_jobs=2)), short(lambda: fit(n_jobs=1)), rounds=bench.rounds(100))
+    two, one = in_turns(wall(lambda: fit(n_jobs=2)), wall(lambda: fit(n_jobs=1)), rounds=bench.rounds(15))
     said = "load average {} before; results the same to the bit: {}"
     bench.add(line.measured(two, one, note=said.format(before, "yes" if same[0] else "NO"), holds=same[0]))
     before = load()

@@ -100,7 +100,7 @@ def bin_sums(distance: Array, value: Array, edges: Array, rounding: float, *, ab
     return out[:, 1:-1]
 
 
-def rank_state(edges: Array, ranks: Array, begins: Index) -> Index:
+def rank_state(edges: Array, ranks: Array | Index, begins: Index) -> Index:
     """Return for each bin, and those outside, the pairs seen so far, the next rank wanted (-1 for none) and its place."""
     state = np.zeros((3, edges.shape[0] + 1), dtype=np.int64)
     state[1] = -1

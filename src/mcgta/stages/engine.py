@@ -1,7 +1,7 @@
 """How stage 6 goes about its pairs: from the table of all losses, or through a tree without it.
 
-Both give the same labels, but for HDBSCAN where merges are tied and their order decides. The table is faster for few observations and knows every algorithm; the tree takes memory in
-proportion to the observations and looks at few pairs.
+Both give the same labels, but for HDBSCAN where merges are tied and their order decides. The table is faster for few
+observations and knows every algorithm; the tree takes memory in proportion to the observations and looks at few pairs.
 """
 
 from __future__ import annotations
