@@ -5,7 +5,8 @@ import pytest
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 
 import naive_clusters
-from mcgta.stages.clustering import find_clusters, knee, number
+from mcgta.stages.clustering import find_clusters, knee
+from mcgta.stages.labelling import number
 
 
 def table(count, seed, *, levels=None):

@@ -4,12 +4,14 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.cluster import DBSCAN, AgglomerativeClustering
 
 import mcgta.algorithm
-from mcgta import MCGTA, load
+from mcgta import MCGTA, LocalModels, load
 from mcgta.datasets import make_regions, make_series
-from mcgta.stages.clustering import find_clusters
-from mcgta.stages.engine import SMALL, Engine, choose_engine
+from mcgta.stages.engine import SMALL, Engine, choose_engine, reconsider
+from mcgta.stages.labelling import number
+from mcgta.stages.loss_tree import LossTree
 
 
 @pytest.fixture
@@ -159,36 +161,108 @@ def test_large_sets_take_the_tree_by_themselves_and_agree_with_scikit_learn():
     assert model.engine_.name == "tree"
     assert 0 < model.engine_.exact_share < 0.2
     loss = model._restore().loss
-    expected = find_clusters(loss.matrix(), "dbscan", eps=model.eps_, min_samples=10)
-    np.testing.assert_array_equal(model.labels_, expected.labels)
+    theirs = DBSCAN(eps=model.eps_, min_samples=10, metric="precomputed").fit(loss.matrix())
+    np.testing.assert_array_equal(model.labels_, number(theirs.labels_))
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"clusterer": "optics"}, "optics"),
-        ({"dissimilarity": "kl"}, "'kl'"),
-        ({"hinge": False}, "hinge"),
-        ({"measured": False}, "positions"),
-    ],
-)
-def test_what_the_tree_cannot_do_is_left_to_the_table_with_a_reason(options, said):
-    usual = {"clusterer": "dbscan", "dissimilarity": "wasserstein2", "hinge": True, "measured": True}
-    chosen = choose_engine(10**6, **{**usual, **options})
+USUAL = {"clusterer": "dbscan", "dissimilarity": "wasserstein2", "measured": True, "fits": True}
+
+
+def test_few_take_the_table_and_many_the_tree():
+    assert choose_engine(SMALL, **USUAL).name == "dense"
+    assert choose_engine(SMALL, **{**USUAL, "fits": False}).name == "tree"
+    for clusterer in ("dbscan", "hdbscan", "optics"):
+        assert choose_engine(10**6, **{**USUAL, "clusterer": clusterer}).name == "tree"
+
+
+@pytest.mark.parametrize(("options", "said"), [({"dissimilarity": "kl"}, "'kl'"), ({"measured": False}, "positions")])
+def test_what_the_tree_cannot_do_is_left_to_the_table_or_to_tiles_with_a_reason(options, said):
+    for fits, name in ((True, "dense"), (False, "tiled")):
+        chosen = choose_engine(10**6, **{**USUAL, **options, "fits": fits})
+        assert chosen.name == name
+        assert said in str(chosen)
+
+
+def test_objects_get_the_table():
+    chosen = choose_engine(10**6, **{**USUAL, "clusterer": AgglomerativeClustering(), "fits": False})
     assert chosen.name == "dense"
-    assert said in str(chosen)
-    assert choose_engine(10**6, **usual).name == "tree"
-    assert choose_engine(SMALL, **usual).name == "dense"
+    assert "AgglomerativeClustering" in str(chosen)
+
+
+def test_bounds_that_leave_much_open_make_the_tree_give_way_to_tiles():
+    tree = Engine("tree", "many")
+    assert reconsider(tree, 0.01) is tree
+    assert reconsider(tree, 0.5).name == "tiled"
+    assert "50%" in reconsider(tree, 0.5).reason
+
+
+@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
+def test_tiles_are_taken_where_bounds_do_not_help_and_give_the_same(by_tree, monkeypatch, clusterer):
+    X, where = CASES["plane"]
+    options = {"n_neighbors": 20, "clusterer": clusterer, "min_samples": 5}
+    dense = MCGTA(**options).fit(X, **where)
+    by_tree()
+    monkeypatch.setattr(LossTree, "open_share", lambda *_, **__: 0.9)
+    told = []
+    tiled = MCGTA(**options, progress=lambda stage, share: told.append(stage)).fit(X, **where)
+    assert (dense.engine_.name, tiled.engine_.name) == ("dense", "tiled")
+    assert "tree" in told
+    assert tiled._tree is None
+    np.testing.assert_array_equal(tiled.labels_, dense.labels_)
+    np.testing.assert_array_equal(tiled.strengths_, dense.strengths_)
+    np.testing.assert_array_equal(tiled.labels_at(0.1), dense.labels_at(0.1))
+    assert tiled.objective_.total == pytest.approx(dense.objective_.total, rel=1e-12)
+
+
+@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
+@pytest.mark.parametrize("dissimilarity", ["kl", "euclidean", "cosine"])
+def test_other_dissimilarities_without_room_for_a_table_are_read_in_tiles(clusterer, dissimilarity):
+    X, where = CASES["series"]
+    options = {"n_neighbors": 20, "clusterer": clusterer, "dissimilarity": dissimilarity, "min_samples": 4}
+    options["semivariogram"] = "empirical"
+    dense = MCGTA(**options).fit(X, **where)
+    tiled = MCGTA(**options, max_memory="4MB").fit(X, **where)
+    assert (dense.engine_.name, tiled.engine_.name) == ("dense", "tiled")
+    assert "does not fit" in tiled.engine_.reason
+    np.testing.assert_array_equal(tiled.labels_, dense.labels_)
+    np.testing.assert_allclose(tiled.strengths_, dense.strengths_, atol=1e-9)
+    assert tiled._dissimilarity.cached is None
+
+
+def test_given_distances_are_read_in_tiles_too(by_tree):
+    X, where = CASES["plane"]
+    distances = np.linalg.norm(where["positions"][:, None] - where["positions"][None], axis=2)
+    options = {"n_neighbors": 20, "metric": "precomputed", "eps": 0.1}
+    dense = MCGTA(**options).fit(X, positions=distances)
+    size = 8 * len(X) ** 2
+    tiled = MCGTA(**options, max_memory=6 * size).fit(X, positions=distances)
+    assert (dense.engine_.name, tiled.engine_.name) == ("dense", "tiled")
+    np.testing.assert_array_equal(tiled.labels_, dense.labels_)
+    with pytest.raises(MemoryError, match="up to 4 tables of all pairs, 4 x 8 x 450"):
+        MCGTA(**options, max_memory=4 * size).fit(X, positions=distances)
+
+
+@pytest.mark.parametrize(("d", "name"), [(1, "tree"), (8, "tiled")])
+def test_the_data_decide_whether_bounds_help(by_tree, d, name):
+    by_tree()
+    rng = np.random.default_rng(0)
+    turned = np.linalg.qr(rng.normal(size=(700, d, d)))[0]  # covariances that differ by directions only
+    scales = np.exp(np.linspace(-1, 1, d)) * (rng.uniform(1, 9, (700, 1)) if d == 1 else 1.0)
+    models = LocalModels(
+        np.zeros((700, d)), np.einsum("nij,nj,nkj->nik", turned, np.broadcast_to(scales, (700, d)), turned)
+    )
+    options = {"local_models": models, "clusterer": "hdbscan", "min_samples": 5, "semivariogram": "empirical"}
+    model = MCGTA(**options).fit(rng.normal(size=(700, d)))
+    assert model.engine_.name == name
+    assert ("bounds leave" in model.engine_.reason) == (name == "tiled")
 
 
 def test_what_does_not_fit_is_refused_with_the_arithmetic():
     X = np.zeros((SMALL + 1, 3))
-    with pytest.raises(
-        MemoryError, match=r"4001 observations of 3 features need about 8 x \d+ bytes each.*at most \d+"
-    ):
+    with pytest.raises(MemoryError, match=r"4001 observations of 3 features need 8 x \d+ bytes for each.*at most \d+"):
         MCGTA(max_memory="1MB").fit(X)
-    with pytest.raises(MemoryError, match="tables of all pairs"):
-        MCGTA(max_memory="1MB", clusterer="optics").fit(X)
+    with pytest.raises(MemoryError, match=r"up to 5 tables of all pairs, 5 x 8 x 4001\^2 bytes"):
+        MCGTA(max_memory="1MB", clusterer=AgglomerativeClustering(metric="precomputed", linkage="average")).fit(X)
 
 
 def test_an_engine_that_does_not_exist_is_refused():

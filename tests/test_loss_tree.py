@@ -1,4 +1,4 @@
-"""DBSCAN, nearest losses and strengths by the tree, against scikit-learn and NumPy on the dense table."""
+"""Clusters, nearest losses and strengths by the tree and by tiles, against scikit-learn, SciPy and NumPy on the dense table."""
 
 import warnings
 
@@ -8,32 +8,44 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from sklearn.cluster import DBSCAN, HDBSCAN
 
 from mcgta import compare_models, empirical_semivariogram, find_neighborhoods, fit_local_models, fit_semivariogram
 from mcgta.kernels.tree import LEAF, bound_boxes, build_tree
 from mcgta.kernels.wasserstein import embed, features_of, wasserstein2_tile
 from mcgta.observations import sort_observations
 from mcgta.position_input import read_positions
-from mcgta.stages.clustering import find_clusters
+from mcgta.stages.clustering import cluster, find_clusters, settle
+from mcgta.stages.labelling import number
 from mcgta.stages.loss import Loss
+from mcgta.stages.loss_rows import LossRows
 from mcgta.stages.loss_tree import LossTree, serves
-from mcgta.stages.membership import Membership
 
 
 def make_loss(
-    X, positions=None, groups=None, *, metric="auto", n=8, beta=0.5, margin=0.1, model="spherical", **options
+    X,
+    positions=None,
+    groups=None,
+    *,
+    metric="auto",
+    n=8,
+    weights="uniform",
+    beta=0.5,
+    margin=0.1,
+    model="spherical",
+    **more,
 ):
     """The loss of a data set, stage by stage."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         places = read_positions(positions, len(X), groups=groups, metric=metric)
         data = sort_observations(X, places, n_neighbors=n, lags=0, seed=0)
-        models = fit_local_models(data.X, find_neighborhoods(data.positions, n))
+        models = fit_local_models(data.X, find_neighborhoods(data.positions, n, weights=weights))
         kept = np.flatnonzero(models.fitted)
         compared = compare_models(models.take(kept))
         places = data.positions.take(kept)
         curve = fit_semivariogram(empirical_semivariogram(compared, places), model)
-    return Loss(compared, places, curve, beta, margin, **options)
+    return Loss(compared, places, curve, beta, margin, **more)
 
 
 def places_of(rng, kind, count):
@@ -60,20 +72,23 @@ def draw_loss(seed, count, d, place, grouped, repeats, **options):
 
 
 def agrees(loss, eps, min_samples, n_jobs=1):
-    expected = find_clusters(loss.matrix(), "dbscan", eps=eps, min_samples=min_samples)
-    found, exact = LossTree.of(loss).dbscan(eps, min_samples, n_jobs=n_jobs)
-    np.testing.assert_array_equal(found.labels, expected.labels)
-    np.testing.assert_array_equal(found.core, expected.core)
-    np.testing.assert_array_equal(found.radii, expected.radii)
-    assert exact >= 0
-    return expected
+    # scikit-learn wants a radius above zero
+    theirs = DBSCAN(eps=max(eps, 1e-300), min_samples=min_samples, metric="precomputed").fit(loss.matrix())
+    labels = number(theirs.labels_)
+    for near in (LossTree.of(loss), LossRows.of(loss)):
+        found, exact = cluster(near, "dbscan", eps=eps, min_samples=min_samples, n_jobs=n_jobs)
+        np.testing.assert_array_equal(found.labels, labels)
+        np.testing.assert_array_equal(np.flatnonzero(found.core), theirs.core_sample_indices_)
+        np.testing.assert_array_equal(found.radii, np.full(labels.max() + 1, eps))
+        assert exact >= 0
+    return labels
 
 
 @settings(max_examples=250, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     count=st.integers(40, 220),
-    d=st.integers(1, 6),
+    d=st.one_of(st.integers(1, 6), st.integers(7, 16)),
     place=st.sampled_from(["steps", "irregular", "plane", "sphere"]),
     grouped=st.booleans(),
     repeats=st.sampled_from(["none", "none", "rounded", "clumps"]),
@@ -105,8 +120,7 @@ def test_many_features_agree_too(d):
 @pytest.mark.parametrize("eps", [0.0, 1e-300, 1e9])
 def test_no_cluster_and_one_cluster(eps):
     loss = draw_loss(1, 120, 3, "steps", False, "none")
-    found = agrees(loss, eps, 8)
-    assert found.labels.max() == (0 if eps > 1 else -1)
+    assert agrees(loss, eps, 8).max() == (0 if eps > 1 else -1)
 
 
 @pytest.mark.parametrize("margin", [0.0, 2.0])
@@ -122,7 +136,7 @@ def test_small_clusters_are_dropped():
     loss = draw_loss(3, 200, 2, "steps", False, "none")
     eps = float(np.quantile(loss.matrix(), 0.05))
     expected = find_clusters(loss.matrix(), "dbscan", eps=eps, min_samples=3, min_cluster_size=12)
-    found, _ = LossTree.of(loss).dbscan(eps, 3, min_cluster_size=12)
+    found, _ = cluster(LossTree.of(loss), eps=eps, min_samples=3, min_cluster_size=12)
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.core, expected.core)
 
@@ -135,12 +149,15 @@ def test_nearest_losses_and_strengths_are_those_of_the_dense_table(place, d, min
     own, _ = tree.own(np.ones(len(loss), dtype=bool), min_samples)
     np.testing.assert_array_equal(own, np.partition(matrix, min_samples - 1, axis=1)[:, min_samples - 1])
     clustering = find_clusters(matrix, "dbscan", eps=float(np.quantile(matrix, 0.2)), min_samples=min_samples)
-    membership, labels = Membership.of(clustering), clustering.labels
-    reach = tree.reach(labels, clustering.core, clustering.own)
-    inside = labels >= 0
-    assert np.isinf(reach[~inside]).all()
-    found = membership._strength(reach[inside], labels[inside])
-    np.testing.assert_allclose(found, membership.strengths(matrix, labels)[inside], rtol=0, atol=1e-12)
+    inside = clustering.labels >= 0
+    for others in (False, True):
+        of_table, by_tiles, by_tree = (
+            near.reach(clustering.labels, clustering.core, clustering.own, others=others)
+            for near in (LossRows.of_table(matrix), LossRows.of(loss), tree)
+        )
+        assert np.isinf(of_table[~inside]).all()
+        np.testing.assert_array_equal(by_tiles, of_table)
+        np.testing.assert_array_equal(by_tree, of_table)
 
 
 def reachability(loss, min_samples):
@@ -163,48 +180,57 @@ def reachability(loss, min_samples):
 def test_the_spanning_tree_weighs_what_scipys_does(seed, count, d, place, repeats, beta, margin, min_samples):
     loss = draw_loss(seed, count, d, place, False, repeats, beta=beta, margin=margin)
     dense = reachability(loss, min_samples)
-    i, j, weights, core, _ = LossTree.of(loss).span(min_samples)
-    np.testing.assert_array_equal(core, np.partition(loss.matrix(), min_samples - 1, axis=1)[:, min_samples - 1])
-    np.testing.assert_array_equal(weights, dense[i, j])
     above = np.triu(dense + 1.0, 1)  # SciPy takes zeros for edges that are not there
     expected = np.sort(minimum_spanning_tree(above).data) - 1.0
-    np.testing.assert_allclose(np.sort(weights), expected, rtol=0, atol=1e-12 * max(1.0, expected.max()))
-    assert connected_components(coo_array((np.ones(i.size), (i, j)), dense.shape))[0] == 1
+    for near in (LossTree.of(loss), LossRows.of(loss)):
+        i, j, weights, core, _ = near.span(min_samples)
+        np.testing.assert_array_equal(core, np.partition(loss.matrix(), min_samples - 1, axis=1)[:, min_samples - 1])
+        np.testing.assert_array_equal(weights, dense[i, j])
+        np.testing.assert_allclose(np.sort(weights), expected, rtol=0, atol=1e-12 * max(1.0, expected.max()))
+        assert connected_components(coo_array((np.ones(i.size), (i, j)), dense.shape))[0] == 1
+    by_tree, by_tiles = (
+        cluster(near, "hdbscan", min_samples=min_samples, min_cluster_size=5)[0].labels
+        for near in (LossTree.of(loss), LossRows.of(loss))
+    )
+    np.testing.assert_array_equal(by_tree, by_tiles)  # whatever edges tie
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_hdbscan_gives_scikit_learns_labels_where_weights_differ(seed):
+def test_hdbscan_gives_scikit_learns_labels_where_weights_differ():
+    compared = 0
+    for seed in range(40):
+        place = ["irregular", "plane", "sphere"][seed % 3]
+        # Equal neighbourhoods would make equal models, and more samples edges as heavy as a core distance.
+        loss = draw_loss(seed, 160, 2 + seed % 4, place, False, "none", beta=0.5, weights="triangular")
+        _, _, weights, _, _ = LossTree.of(loss).span(2)
+        if np.unique(weights).size < weights.size:
+            continue
+        found, _ = cluster(LossTree.of(loss), "hdbscan", min_samples=2, min_cluster_size=5)
+        theirs = HDBSCAN(min_samples=2, min_cluster_size=5, metric="precomputed", copy=True).fit(loss.matrix())
+        np.testing.assert_array_equal(found.labels, number(theirs.labels_))
+        compared += found.labels.max() > 0
+    assert compared >= 6
+
+
+@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan"])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_clustering_leaves_open_is_found_alike(clusterer, seed):
     loss = draw_loss(seed, 160, 2 + seed % 4, ["steps", "plane"][seed % 2], False, "none", beta=0.5)
-    found, _ = LossTree.of(loss).hdbscan(
-        2, min_cluster_size=5
-    )  # more samples make ties: edges as heavy as a core distance
-    expected = find_clusters(loss.matrix(), "hdbscan", min_samples=2, min_cluster_size=5)
-    _, _, weights, _, _ = LossTree.of(loss).span(2)
-    if np.unique(weights).size == weights.size:
-        np.testing.assert_array_equal(found.labels, expected.labels)
-    settled, reach = LossTree.of(loss).settle(found, 2)
-    inside = found.labels >= 0
-    again = find_clusters(loss.matrix(), _Given(found.labels))
-    np.testing.assert_array_equal(settled.own, again.own)
-    np.testing.assert_array_equal(settled.radii, again.radii)
-    strengths = Membership.of(again).strengths(loss.matrix(), found.labels)
-    np.testing.assert_allclose(Membership.of(settled).strengths_at(reach, found.labels), strengths, rtol=0, atol=1e-12)
-    assert np.isinf(reach[~inside]).all()
+    eps = float(np.quantile(loss.matrix(), 0.1)) if clusterer == "dbscan" else "auto"
+    found, _ = cluster(LossTree.of(loss), clusterer, eps=eps, min_samples=4, min_cluster_size=5)
+    expected, reach = settle(LossRows.of_table(loss.matrix()), found, 4)
+    for near in (LossTree.of(loss), LossRows.of(loss)):
+        again, near_reach = settle(near, found, 4)
+        np.testing.assert_array_equal(again.own, expected.own)
+        np.testing.assert_array_equal(again.radii, expected.radii)
+        np.testing.assert_array_equal(near_reach, reach)
+    assert np.isfinite(expected.own[found.core]).all()
 
 
-class _Given:
-    """A clusterer that knows the answer."""
-
-    def __init__(self, labels):
-        self.labels = labels
-
-    def fit_predict(self, matrix):
-        return self.labels
-
-
-def test_hdbscan_of_too_few_is_noise():
+@pytest.mark.parametrize("clusterer", ["hdbscan", "optics"])
+@pytest.mark.parametrize("make", [LossTree.of, LossRows.of])
+def test_too_few_are_noise(clusterer, make):
     loss = draw_loss(1, 50, 2, "steps", False, "none")
-    found, exact = LossTree.of(loss).hdbscan(60, min_cluster_size=5)
+    found, exact = cluster(make(loss), clusterer, min_samples=60, min_cluster_size=5)
     assert (found.labels == -1).all()
     assert exact == 0
 
@@ -222,7 +248,7 @@ def test_few_pairs_are_compared_where_clusters_are_clear():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 2)) * 0.1 + 10 * np.repeat(rng.integers(0, 3, 30), 100)[:, None]
     loss = make_loss(X, n=20, beta=0.0)
-    _, exact = LossTree.of(loss).dbscan(5.0, 10)
+    _, exact = cluster(LossTree.of(loss), eps=5.0, min_samples=10)
     assert exact < 1e-3 * len(loss) ** 2 / 2
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import naive_clusters
 from mcgta.stages.clustering import find_clusters
+from mcgta.stages.loss_rows import LossRows
 from mcgta.stages.membership import Membership
 
 
@@ -15,6 +16,11 @@ def clustered(seed, clusterer="dbscan", **options):
     M = ((points[:, None] - points[None]) ** 2).sum(axis=-1)
     losses = ((new[:, None] - points[None]) ** 2).sum(axis=-1)
     return find_clusters(M, clusterer, **options), M, losses
+
+
+def strengths_of(found, M):
+    reach = LossRows.of_table(M).reach(found.labels, found.core, found.own)
+    return Membership.of(found).strengths_at(reach, found.labels)
 
 
 OPTIONS = [
@@ -43,8 +49,7 @@ def test_new_observations_go_to_the_cluster_they_reach_first(seed, options):
 @pytest.mark.parametrize("seed", range(3))
 def test_strengths_of_known_members_agree_with_their_reach(seed, options):
     found, M, _ = clustered(seed, **options)
-    membership = Membership.of(found)
-    strengths = membership.strengths(M, found.labels)
+    strengths = strengths_of(found, M)
     for i, label in enumerate(found.labels):
         anchors = [a for a in np.flatnonzero(found.core) if found.labels[a] == label]
         expected = 0.0
@@ -70,7 +75,7 @@ def test_an_observation_of_the_fit_given_again_goes_where_it_is_if_it_is_core():
     core = np.flatnonzero(found.core)
     labels, strengths = membership.assign(M[np.ix_(core, core)])
     assert labels.tolist() == found.labels[core].tolist()
-    np.testing.assert_allclose(strengths, membership.strengths(M, found.labels)[core])
+    np.testing.assert_allclose(strengths, strengths_of(found, M)[core])
 
 
 def test_anchors_in_another_order_place_new_observations_alike():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mcgta import MCGTA, memory
-from mcgta.memory import available_bytes, budget, check_tables, read_size
+from mcgta.memory import available_bytes, budget, check_memory, read_size
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:         2000000 kB\nMemAvailable:    8000000 kB\n"
 
@@ -59,7 +59,7 @@ def test_left_to_itself_the_budget_is_three_quarters_of_what_is_available(monkey
 def test_an_unknown_amount_is_no_limit(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: None)
     assert budget("auto") is None
-    check_tables(10**9, "dbscan", distances=True, budget=None)
+    check_memory(10**9, 3, tables=4, budget=None)
 
 
 def test_the_kernel_says_what_is_available(tmp_path):
@@ -127,10 +127,10 @@ def test_without_such_files_the_pages_are_counted_where_the_system_does(tmp_path
 
 def test_a_fit_beyond_max_memory_is_refused_before_it_begins(series):
     told = []
-    model = MCGTA(6, max_memory="600kB", progress=lambda name, share: told.append(name))
+    model = MCGTA(6, max_memory="70kB", progress=lambda name, share: told.append(name))
     said = (
-        r"120 observations need up to 6 tables of all pairs, 6 x 8 x 120\^2 bytes = 0.0 GiB, but max_memory allows 0.0 GiB "
-        r".*; at most 111 observations fit"
+        r"120 observations of 2 features need 8 x 82 bytes for each: 78.7 kB, but max_memory allows 70 kB .*; at most "
+        r"106 observations fit"
     )
     with pytest.raises(MemoryError, match=said):
         model.fit(series.X, positions=series.positions)
@@ -145,7 +145,8 @@ def test_a_fit_within_max_memory_is_the_same_as_any(series):
 
 
 def test_a_refit_asks_for_memory_too(series):
-    table = 8 * 120**2
-    roomy = MCGTA(6, eps=4.0, semivariogram="empirical", max_memory=7 * table).fit(series.X)
+    roomy = MCGTA(6, eps=4.0, semivariogram="empirical", max_memory="1MB").fit(series.X)
+    assert roomy.engine_.name == "dense"
+    assert roomy.refit(max_memory="100kB").engine_.name == "tree"
     with pytest.raises(MemoryError, match="120 observations"):
-        roomy.refit(max_memory=3 * table)
+        roomy.refit(max_memory="70kB")

@@ -11,7 +11,7 @@ import pytest
 from sklearn.cluster import AffinityPropagation, KMeans, SpectralClustering
 
 from mcgta import MCGTA, find_neighborhoods, fit_local_models, read_positions
-from mcgta.memory import check_tables
+from mcgta.memory import check_memory
 from mcgta.stages import local_models
 
 
@@ -195,9 +195,9 @@ def test_many_features_leave_no_warning_filter_behind():
 
 
 def test_more_observations_than_memory_are_refused_with_the_arithmetic():
-    with pytest.raises(
-        MemoryError, match=r"6 x 8 x 10000000\^2 bytes = .* GiB \(three quarters.*; at most \d+ observations fit"
-    ):
-        check_tables(10_000_000, "dbscan", distances=False, budget=2**33)
-    with pytest.raises(MemoryError, match=r"need up to 9 tables of all pairs"):
-        check_tables(10_000_000, "hdbscan", distances=True, budget=2**33)
+    said = r"3 x 8 x 10000000\^2 bytes, and 8 x 124 bytes for each: 2.4e\+03 TB, but max_memory allows 8.59 GB .*; at most 18897"
+    with pytest.raises(MemoryError, match=said):
+        check_memory(10_000_000, 3, tables=3, budget=2**33)
+    check_memory(18_897, 3, tables=3, budget=2**33)
+    with pytest.raises(MemoryError, match="18898 observations"):
+        check_memory(18_898, 3, tables=3, budget=2**33)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mcgta.kernels.wasserstein import null_expectation
+from mcgta.memory import budget, check_memory, count_tables, needed_bytes
 from mcgta.observations import Observations, check_columns, check_neighbors, sort_observations
 from mcgta.parameters import check_parameters, draw_seed
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
 from mcgta.progress import Progress
-from mcgta.stages.clustering import Clustering, find_clusters
+from mcgta.stages.clustering import Clustering, Near, cluster, cluster_by_object
 from mcgta.stages.dissimilarity import (
     FEATURE_BASED,
     NEEDS_DEFINITE,
@@ -25,9 +26,10 @@ from mcgta.stages.dissimilarity import (
     incomparable,
 )
 from mcgta.stages.empirical import empirical_semivariogram
-from mcgta.stages.engine import Engine, choose_engine
+from mcgta.stages.engine import Engine, choose_engine, reconsider
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
+from mcgta.stages.loss_rows import LossRows
 from mcgta.stages.loss_tree import LossTree
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
@@ -191,32 +193,55 @@ class Algorithm:
         options = (float(self.beta), float(self.margin), bool(self.hinge), bool(self.within_range))
         return Loss(dissimilarity, places, semivariogram, *options)
 
-    def cluster(self, matrix: Array, stages: Stages, progress: Progress) -> Clustering:
-        """Cluster on the table of losses."""
-        with progress.stage("clustering"):
-            return find_clusters(
-                matrix,
-                self.clusterer,
-                eps=self._choose_eps(stages),
-                min_samples=self.dense(stages.data.n_neighbors),
-                min_cluster_size=self.min_cluster_size,
-                n_jobs=self.n_jobs,
-            )
+    def choose_engine(self, count: int, features: int) -> Engine:
+        """Choose how to cluster that many observations, and refuse what does not fit into memory."""
+        distances = self.metric == "precomputed" or callable(self.metric)
+        size, room = (count, features * (self.lags + 1)), budget(self.max_memory)
+        whole = count_tables(self.clusterer, dense=True, distances=distances)
+        engine = choose_engine(
+            count,
+            clusterer=self.clusterer,
+            dissimilarity=self.dissimilarity,
+            measured=self.beta == 0 or not distances,
+            fits=room is None or needed_bytes(*size, tables=whole) <= room,
+        )
+        tables = count_tables(self.clusterer, dense=engine.name == "dense", distances=distances)
+        check_memory(*size, tables=tables, budget=room)
+        return engine
 
-    def choose_engine(self, count: int) -> Engine:
-        """Choose how to cluster that many observations."""
-        measured = self.beta == 0 or not (self.metric == "precomputed" or callable(self.metric))
-        options = {name: self.params[name] for name in ("clusterer", "dissimilarity", "hinge")}
-        return choose_engine(count, measured=measured, **options)
+    def look_up(self, engine: Engine, loss: Loss, tree: LossTree | None, progress: Progress) -> LossRows | LossTree:
+        """Return who tells which observations are near each other; ``tree`` is one of the same models, if there is one."""
+        if engine.name == "dense":
+            return LossRows.of_table(loss.matrix(n_jobs=self.n_jobs, progress=progress))
+        if engine.name == "tiled":
+            return LossRows.of(loss)
+        if tree is not None:
+            return replace(tree, loss=loss)
+        with progress.stage("tree"):
+            return LossTree.of(loss)
 
-    def cluster_by_tree(self, tree: LossTree, stages: Stages, progress: Progress) -> tuple[Clustering, int]:
-        """Cluster without a table; return the pairs compared, too."""
-        eps, samples = self._choose_eps(stages), self.dense(stages.data.n_neighbors)
-        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": progress}
-        if self.clusterer == "hdbscan":
-            size = max(2, self.min_cluster_size or samples)
-            return tree.hdbscan(samples, min_cluster_size=size, eps=0.0 if eps == "auto" else float(eps), **options)
-        return tree.dbscan(float(eps), samples, min_cluster_size=self.min_cluster_size or 1, **options)
+    def reconsider(self, engine: Engine, tree: LossTree, stages: Stages, progress: Progress) -> Engine:
+        """Ask some observations whether the tree pays."""
+        eps = float(self._choose_eps(stages)) if self.clusterer == "dbscan" else None
+        with progress.stage("probe"):
+            return reconsider(engine, tree.open_share(self.dense(stages.data.n_neighbors), eps=eps))
+
+    def cluster(self, near: Near, stages: Stages, progress: Progress) -> tuple[Clustering, int]:
+        """Cluster by what is near; return the pairs compared, too."""
+        if not isinstance(self.clusterer, str):
+            assert isinstance(near, LossRows)
+            assert near.table is not None
+            with progress.stage("clustering"):
+                return cluster_by_object(near.table, self.clusterer), 0
+        return cluster(
+            near,
+            self.clusterer,
+            eps=self._choose_eps(stages),
+            min_samples=self.dense(stages.data.n_neighbors),
+            min_cluster_size=self.min_cluster_size,
+            n_jobs=self.n_jobs,
+            progress=progress,
+        )
 
     def dense(self, n_neighbors: int) -> int:
         """Return the observations that make a place dense."""

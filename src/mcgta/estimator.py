@@ -13,12 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mcgta.algorithm import Algorithm, Stages
 from mcgta.archive import Archived
 from mcgta.fitted import FITTED, check_fitted
-from mcgta.memory import budget, check_rows, check_tables
 from mcgta.observations import join_new, sort_observations
 from mcgta.parameters import RULES
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
-from mcgta.stages.clustering import Clustering
+from mcgta.stages.clustering import Clustering, Near, settle
 from mcgta.stages.cuts import Cuts
 from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
 from mcgta.stages.empirical import ERROR
@@ -26,7 +25,7 @@ from mcgta.stages.engine import Engine
 from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
-from mcgta.stages.loss_tree import LossTree, serves
+from mcgta.stages.loss_tree import LossTree
 from mcgta.stages.membership import Membership
 from mcgta.stages.semivariogram import Semivariogram
 from mcgta.types import Array, Labels
@@ -147,6 +146,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     local_models_ : LocalModels, or None for a dissimilarity of features
     semivariogram_ : Semivariogram, with ``range_``, ``sill_``, ``nugget_``, bins, counts and the fitted function
     core_sample_indices_ : rows of DBSCAN's core observations; of all clustered ones for other algorithms
+    ordering_, reachability_ : (N,) rows in the order in which OPTICS visits them, those without a model last, and the
+        reachability of each row, as scikit-learn has them; only with ``clusterer="optics"``
     objective_ : Objective, the paper's total loss of the labelling and its two parts, over all pairs within clusters; beyond
         4,000 observations computed when first asked for
     engine_ : Engine, how the pairs were gone about and why, and how many had to be compared
@@ -257,8 +258,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         warn_of_positions_as_target(y)
         shape = type(self)()  # takes note of the columns, which are this estimator's only once the fit has succeeded
         features = read_features(shape, X, ensure_min_samples=2, copy=True)
-        engine = algorithm.choose_engine(features.shape[0])
-        self._check_memory(engine, *features.shape)
+        engine = algorithm.choose_engine(*features.shape)
         data = algorithm.read(features, getattr(shape, "feature_names_in_", None), positions, groups)
         prior = algorithm.fit_prior(data, progress)
         models = algorithm.fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
@@ -285,8 +285,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             raise ValueError(f"refit cannot change {', '.join(wrong)}: only {', '.join(_AFTER_SEMIVARIOGRAM)}; use fit")
         new = type(self)(**{**self._algorithm.params, **params})
         algorithm, progress = Algorithm(new.get_params(deep=False)), Progress(new.progress)
-        engine = algorithm.choose_engine(self.labels_.size)
-        new._check_memory(engine, *self._X.shape)
+        engine = algorithm.choose_engine(*self._X.shape)
         stages = self._restore()
         dissimilarity = stages.loss.dissimilarity
         if engine.name == "dense":
@@ -316,18 +315,20 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def _cuts(self, stages: Stages, progress: Progress) -> Cuts:
         """Return what gives the labels of every radius."""
         if self._every is None:
-            if self._tree is None and serves(stages.loss):
-                with progress.stage("tree"):
-                    self._tree = LossTree.of(stages.loss)
+            near = self._look_up(stages, progress)
             samples, jobs = self.min_samples_, self._algorithm.n_jobs
-            if self._tree is not None:
-                self._every = Cuts.by_tree(
-                    replace(self._tree, loss=stages.loss), samples, n_jobs=jobs, progress=progress
-                )
-            else:
-                check_tables(len(stages.loss), "dbscan", distances=False, budget=budget(self.max_memory))
-                self._every = Cuts.of_table(stages.loss.matrix(n_jobs=jobs, progress=progress), samples)
+            self._every = Cuts.of(near, samples, n_jobs=jobs, progress=progress)
         return self._every
+
+    def _look_up(self, stages: Stages, progress: Progress) -> Near:
+        """Return who tells which observations are near each other, as in the fit."""
+        engine = self.engine_
+        if engine.name == "dense":  # the table of losses was not kept, and there may be less memory than before
+            engine = self._algorithm.choose_engine(*self._X.shape)
+        near = self._algorithm.look_up(engine, stages.loss, self._tree, progress)
+        if isinstance(near, LossTree):
+            self._tree = near
+        return near
 
     def predict(self, X: Any, *, positions: Any = None, groups: Any = None) -> Labels:
         """Return the cluster of new observations, -1 for noise.
@@ -373,40 +374,39 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             self.feature_names_in_ = seen.feature_names_in_
         return self
 
-    def _check_memory(self, engine: Engine, count: int, features: int) -> None:
-        """Refuse what does not fit."""
-        room = budget(self.max_memory)
-        distances = self.metric == "precomputed" or callable(self.metric)
-        if engine.name == "dense":
-            check_tables(count, self.clusterer, distances=distances, budget=room)
-        else:
-            check_rows(count, features * (self.lags + 1), budget=room)
-
     def _cluster(
         self, algorithm: Algorithm, stages: Stages, engine: Engine, tree: LossTree | None, progress: Progress
     ) -> None:
         """Run the clusterer on the loss and keep what the fit has found, in the user's order."""
         data, models, loss, rows = stages.data, stages.models, stages.loss, stages.rows
-        progress.note(str(engine))
         pairs = len(loss) * (len(loss) - 1) // 2
+        near = algorithm.look_up(engine, loss, tree, progress)
+        if isinstance(near, LossTree):
+            engine = algorithm.reconsider(engine, near, stages, progress)
+            near = near if engine.name == "tree" else algorithm.look_up(engine, loss, None, progress)
+        progress.note(str(engine))
+        clustering, exact = algorithm.cluster(near, stages, progress)
         strengths = objective = None
-        if engine.name == "tree":
-            with progress.stage("tree"):
-                tree = LossTree.of(loss) if tree is None else replace(tree, loss=loss)
-            clustering, exact = algorithm.cluster_by_tree(tree, stages, progress)
-            membership = Membership.of(clustering)
-        else:
-            tree, exact = None, pairs
-            matrix = loss.matrix(n_jobs=self.n_jobs, progress=progress)
-            clustering = algorithm.cluster(matrix, stages, progress)
-            membership = Membership.of(clustering)
+        if engine.name == "dense":
+            exact = pairs
+            samples = algorithm.dense(data.n_neighbors)
+            clustering, reach = settle(near, clustering, samples, n_jobs=self.n_jobs, progress=progress)
             strengths = np.zeros(data.order.size)
-            strengths[rows] = membership.strengths(matrix, clustering.labels)
+            strengths[rows] = Membership.of(clustering).strengths_at(reach, clustering.labels)
             objective = loss.objective(clustering.labels)
+        membership = Membership.of(clustering)
         self.engine_ = replace(engine, pairs=pairs, exact_pairs=exact)
         self.labels_ = np.full(data.order.size, -1, dtype=np.int64)
         self.labels_[rows] = clustering.labels
         self._strengths, self._objective = strengths, objective
+        for name in ("ordering_", "reachability_"):
+            self.__dict__.pop(name, None)
+        if clustering.ordering is not None:
+            self.ordering_ = np.concatenate(
+                [rows[clustering.ordering], np.array(sorted(stages.failed), dtype=rows.dtype)]
+            )
+            self.reachability_ = np.full(data.order.size, np.inf)
+            self.reachability_[rows] = clustering.reachability
         self.local_models_ = models and models.take(data.back)
         self.positions_ = data.positions.take(data.back)
         self.prior_ = stages.prior
@@ -420,7 +420,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.dissimilarity_error_ = sampling_error(models, algorithm.dissimilarity, random_state=data.seed)
         self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
-        self._dissimilarity, self._tree, self._every = loss.dissimilarity, tree, None
+        self._dissimilarity, self._every = loss.dissimilarity, None
+        self._tree = near if isinstance(near, LossTree) else None
 
     @property
     def strengths_(self) -> Array:
@@ -442,19 +443,16 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         return self._objective
 
     def _complete(self) -> None:
-        """Find what a clustering by the tree leaves open until somebody asks: densities of cores, and strengths."""
+        """Find what a clustering of many leaves open until somebody asks: densities of cores, and strengths."""
         stages, progress = self._restore(), Progress(self.progress)
-        if self._tree is None:
-            with progress.stage("tree"):
-                self._tree = LossTree.of(stages.loss)
-        tree, jobs = self._tree, self._algorithm.n_jobs
+        near, jobs = self._look_up(stages, progress), self._algorithm.n_jobs
         back = np.full(self.labels_.size, -1)
         back[stages.rows] = np.arange(stages.rows.size)
         anchors, labels = back[self._membership.anchors], self.labels_[stages.rows]
-        core = np.zeros(len(tree), dtype=bool)
+        core = np.zeros(len(near), dtype=bool)
         core[anchors] = True
-        open_ = Clustering(labels, core, np.full(len(tree), np.nan), self._membership.radii)
-        found, reach = tree.settle(open_, self.min_samples_, n_jobs=jobs, progress=progress)
+        open_ = Clustering(labels, core, np.full(len(near), np.nan), self._membership.radii)
+        found, reach = settle(near, open_, self.min_samples_, n_jobs=jobs, progress=progress)
         self._membership = replace(self._membership, own=found.own[anchors], radii=found.radii)
         self._strengths = np.zeros(self.labels_.size)
         self._strengths[stages.rows] = self._membership.strengths_at(reach, labels)

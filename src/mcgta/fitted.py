@@ -21,6 +21,8 @@ FITTED: dict[str, tuple[type, ...]] = {
     "local_models_": (LocalModels, type(None)),
     "semivariogram_": (Semivariogram,),
     "core_sample_indices_": (np.ndarray,),
+    "ordering_": (np.ndarray,),
+    "reachability_": (np.ndarray,),
     "_objective": (Objective, type(None)),
     "engine_": (Engine,),
     "noise_share_": (float,),
@@ -38,7 +40,7 @@ FITTED: dict[str, tuple[type, ...]] = {
     "_seed": (int,),
     "_membership": (Membership,),
 }
-_OPTIONAL = ("feature_names_in_",)
+_OPTIONAL = ("feature_names_in_", "ordering_", "reachability_")
 
 
 def check_fitted(fitted: Mapping[str, Any]) -> None:
@@ -52,8 +54,13 @@ def check_fitted(fitted: Mapping[str, Any]) -> None:
     count = len(fitted["positions_"])
     if X.ndim != 2 or X.dtype != np.float64 or X.shape != (count, fitted["n_features_in_"]):
         raise ValueError(f"features {X.shape} do not fit {count} positions")
-    for name, dtype in (("labels_", np.int64), ("_strengths", np.float64)):
-        if fitted[name] is None:
+    for name, dtype in (
+        ("labels_", np.int64),
+        ("_strengths", np.float64),
+        ("ordering_", np.int64),
+        ("reachability_", np.float64),
+    ):
+        if fitted.get(name) is None:
             continue
         if fitted[name].shape != (count,) or fitted[name].dtype != dtype:
             raise ValueError(f"{name} has shape {fitted[name].shape}, expected ({count},)")

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 # Tables of all pairs held at the same time, as measured: dissimilarities, losses, and what the algorithm makes of them.
-_TABLES = {"dbscan": 6, "hdbscan": 5, "optics": 4}
-_OTHER_TABLES = 4
+_TABLES, _TABLES_OF_OBJECTS = 3, 5
 _DISTANCE_TABLES = 4
 # Without tables, as measured: covariances, factors, roots and what is made of them; positions, labels and the like.
 _MATRICES, _NUMBERS = 7, 40
@@ -118,30 +119,42 @@ def _number(text: str) -> int | None:
     return int(text) if text.strip().isdecimal() else None
 
 
-def check_tables(count: int, clusterer: Any, *, distances: bool, budget: int | None) -> None:
-    """Refuse to start on more observations than the tables of all pairs leave room for.
+def needed_bytes(count: int, features: int, *, tables: int) -> int:
+    """Return what a fit takes: tables of all pairs, and numbers for each observation."""
+    return 8 * count * (tables * count + _numbers(features))
 
-    ``distances`` says whether the distances of positions are a table as well, ``budget`` how many bytes may be used, if known.
+
+def count_tables(clusterer: Any, *, dense: bool, distances: bool) -> int:
+    """Return the tables of all pairs that are held at the same time.
+
+    ``dense`` says whether losses are held for all pairs, ``distances`` whether those of positions are a table as well.
     """
-    tables = _TABLES.get(clusterer, _OTHER_TABLES) if isinstance(clusterer, str) else _OTHER_TABLES
-    tables += _DISTANCE_TABLES * distances
-    needed = tables * 8 * count**2
-    if budget is not None and needed > budget:
-        most = int((budget / (8 * tables)) ** 0.5)
-        raise MemoryError(
-            f"{count} observations need up to {tables} tables of all pairs, {tables} x 8 x {count}^2 bytes = "
-            f"{needed / 2**30:.1f} GiB, but max_memory allows {budget / 2**30:.1f} GiB (three quarters of what is free, unless "
-            f"it is set); at most {most} observations fit"
-        )
+    losses = _TABLES if isinstance(clusterer, str) else _TABLES_OF_OBJECTS
+    return losses * dense + _DISTANCE_TABLES * distances
 
 
-def check_rows(count: int, features: int, *, budget: int | None) -> None:
-    """Refuse to start on more observations than there is room for where no table of all pairs is made."""
-    numbers = _MATRICES * (features**2 + features) + _NUMBERS
-    needed = 8 * numbers * count
-    if budget is not None and needed > budget:
-        raise MemoryError(
-            f"{count} observations of {features} features need about 8 x {numbers} bytes each, {needed / 2**30:.1f} GiB, but "
-            f"max_memory allows {budget / 2**30:.1f} GiB (three quarters of what is free, unless it is set); at most "
-            f"{budget // (8 * numbers)} observations fit"
-        )
+def check_memory(count: int, features: int, *, tables: int, budget: int | None) -> None:
+    """Refuse to start on more observations than ``budget`` bytes, if known, leave room for."""
+    needed, numbers = needed_bytes(count, features, tables=tables), _numbers(features)
+    if budget is None or needed <= budget:
+        return
+    each = f"8 x {numbers} bytes for each"
+    said = f"up to {tables} tables of all pairs, {tables} x 8 x {count}^2 bytes, and {each}" if tables else each
+    most = budget // (8 * numbers)
+    if tables:
+        most = int((np.sqrt(numbers**2 + tables * budget / 2) - numbers) / (2 * tables))
+    raise MemoryError(
+        f"{count} observations of {features} features need {said}: {_said(needed)}, but max_memory allows {_said(budget)} "
+        f"(three quarters of what is free, unless it is set); at most {most} observations fit"
+    )
+
+
+def _said(size: int) -> str:
+    for unit in ("TB", "GB", "MB", "kB"):
+        if size >= _UNITS[unit.lower()]:
+            return f"{size / _UNITS[unit.lower()]:.3g} {unit}"
+    return f"{size} B"
+
+
+def _numbers(features: int) -> int:
+    return _MATRICES * (features**2 + features) + _NUMBERS

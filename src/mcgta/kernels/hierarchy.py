@@ -2,13 +2,15 @@
 
 The tree is that of the mutual reachability, the largest of two observations' core distances and what is between them. Its
 edges from the shortest to the longest are the merges of single linkage. Condensed, a cluster lives from the merge at which
-it parts from another one, both of at least ``min_cluster_size``, down to the merge at which it falls apart in turn; what
+it parts from others, two or more of at least ``min_cluster_size``, down to the merge at which it falls apart in turn; what
 is smaller falls out of it on the way. Density is one over the weight, infinite at weight zero. Of all clusters those are
-selected whose excess of mass (``stability``) is larger than that of the clusters within them, never the root.
+selected whose excess of mass (``stability``) is not less than that of the clusters within them, never the root.
 
-Given the same merges, all is as in scikit-learn's ``HDBSCAN(allow_single_cluster=False)`` to the last bit, so that the
-same clusters are selected where two sums are almost equal. Merges at equal weights have no natural order, and the labels
-can depend on it; scikit-learn's is that of its sort, ours that of :func:`single_linkage`.
+Merges at one weight that hang together are one merge of several parts. So clusters depend on the weights alone, not on which
+of several minimum spanning trees was found nor in which order equal edges are taken. Where weights differ, labels are those of
+scikit-learn's ``HDBSCAN(allow_single_cluster=False)``. Where they are tied, scikit-learn merges two at a time in the order of
+its sort, and an observation that only joins two clusters, which belongs to neither as long as they are apart, goes to one of
+them; here it is noise.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ from mcgta.types import Array, Index, Labels
 
 @dataclass(frozen=True, eq=False)
 class Condensed:
-    """The K clusters of a hierarchy of N observations, the root first and each after the one it is part of.
+    """The K clusters of a hierarchy of N observations, the root first, others by birth and first member.
 
     Attributes
     ----------
     home : (N,) the smallest cluster that holds the observation
-    parent : (K,) the cluster that it is part of, -1 for the root
-    birth : (K,) the density at which it parts from another one, 0 for the root
+    parent : (K,) the cluster that it is part of, which comes before it; -1 for the root
+    birth : (K,) the density at which it parts from others, 0 for the root
     size : (K,) observations in it
     stability : (K,) excess of mass: the density at which each observation leaves it less that at its birth, summed
     """
@@ -66,43 +68,6 @@ def linkage_labels(linkage: Array, *, min_cluster_size: int, epsilon: float = 0.
     return labels[found.home]
 
 
-def spanning_tree(matrix: Array, min_samples: int) -> tuple[Index, Index, Array]:
-    """Return the edges (i, j, weight) of a minimum spanning tree of mutual reachability, given all losses (N, N).
-
-    The core distance of a row is its ``min_samples``-th smallest loss, its own zero included (Prim 1957).
-    """
-    count = matrix.shape[0]
-    core = np.concatenate([np.partition(row, min_samples - 1)[min_samples - 1 : min_samples] for row in matrix])
-    i, j, weight = np.zeros(count - 1, np.int64), np.zeros(count - 1, np.int64), np.empty(count - 1)
-    _grow(native(matrix), core, i, j, weight)
-    return i, j, weight
-
-
-@kernel("void(float64[:, ::1], float64[::1], int64[::1], int64[::1], float64[::1])", literal=True)
-def _grow(matrix: Any, core: Any, i: Any, j: Any, weight: Any) -> None:
-    """Add the row that is nearest to the tree, earlier ones first, beginning with row 0."""
-    count = core.shape[0]
-    nearest = np.full(count, np.inf)
-    end = np.zeros(count, np.int64)
-    inside = np.zeros(count, np.bool_)
-    last = 0
-    inside[0] = True
-    for edge in range(count - 1):
-        best = -1
-        for row in range(count):
-            if inside[row]:
-                continue
-            reach = max(max(core[last], core[row]), matrix[last, row])
-            if reach < nearest[row]:
-                nearest[row] = reach
-                end[row] = last
-            if best < 0 or nearest[row] < nearest[best]:
-                best = row
-        i[edge], j[edge], weight[edge] = end[best], best, nearest[best]
-        inside[best] = True
-        last = best
-
-
 def single_linkage(i: Index, j: Index, weight: Array) -> Array:
     """Return the merges of single linkage from the N - 1 edges of a spanning tree, in SciPy's format: (N - 1, 4).
 
@@ -135,10 +100,13 @@ def condense(linkage: Array, min_cluster_size: int) -> Condensed:
     count = merges.shape[0] + 1
     most = max(1, 2 * (count // min_cluster_size) - 1)  # at most so many clusters have nothing in common
     cluster = np.zeros(2 * count - 1, np.int64)
-    parent, size = np.full(most, -1), np.full(most, count)
+    parent, size, first = np.full(most, -1), np.full(most, count), np.zeros(most, np.int64)
     birth, stability = np.zeros(most), np.zeros(most)
-    found = _condense(merges, int(min_cluster_size), cluster, parent, birth, size, stability)
-    return Condensed(cluster[:count].copy(), parent[:found], birth[:found], size[:found], stability[:found])
+    found = _condense(merges, int(min_cluster_size), cluster, parent, birth, size, stability, first)
+    order = np.lexsort((first[:found], birth[:found]))  # found in an order that ties have a say in
+    rank = np.empty(found + 1, np.int64)
+    rank[order], rank[-1] = np.arange(found), -1
+    return Condensed(rank[cluster[:count]], rank[parent[order]], birth[order], size[order], stability[order])
 
 
 def labels_at(linkage: Array, core: Array, eps: float) -> Labels:
@@ -194,50 +162,67 @@ def _merge(low: Any, high: Any, weight: Any, order: Any, linkage: Any) -> int:
 
 
 @kernel(
-    "int64(float64[:, ::1], int64, int64[::1], int64[::1], float64[::1], int64[::1], float64[::1])",
+    "int64(float64[:, ::1], int64, int64[::1], int64[::1], float64[::1], int64[::1], float64[::1], int64[::1])",
     literal=True,
 )
-def _condense(linkage: Any, least: int, cluster: Any, parent: Any, birth: Any, size: Any, stability: Any) -> int:
-    """Go down from the last merge, which is cluster 0; note the cluster of every node and return how many there are.
-
-    One cluster's merges follow each other from the top, so its stability is summed in scikit-learn's order, and as there one
-    observation at a time.
-    """
+def _condense(
+    linkage: Any, least: int, cluster: Any, parent: Any, birth: Any, size: Any, stability: Any, first: Any
+) -> int:
+    """Go down from the last merge, which is cluster 0; note the cluster of every node and return how many there are."""
     count = linkage.shape[0] + 1
+    lowest = np.arange(2 * count - 1)  # row of a node
+    for k in range(count - 1):
+        lowest[count + k] = min(lowest[int(linkage[k, 0])], lowest[int(linkage[k, 1])])
+    seen = np.zeros(count - 1, np.bool_)
+    parts, waiting = np.empty(count, np.int64), np.empty(count, np.int64)
     found = 1
     for k in range(count - 2, -1, -1):
+        if seen[k]:
+            continue
         here = cluster[count + k]
-        left, right = int(linkage[k, 0]), int(linkage[k, 1])
-        cluster[left] = cluster[right] = here
-        if linkage[k, 3] < least and k < count - 2:
-            continue  # has fallen out before
-        on_left = int(linkage[left - count, 3]) if left >= count else 1
-        on_right = int(linkage[right - count, 3]) if right >= count else 1
+        if linkage[k, 3] < least and k < count - 2:  # has fallen out before
+            cluster[int(linkage[k, 0])] = cluster[int(linkage[k, 1])] = here
+            continue
+        # What parts here: the nodes below that were made at a lower weight.
+        used = leaving = staying = 0
+        waiting[0] = count + k
+        top = 1
+        while top > 0:
+            top -= 1
+            node = waiting[top]
+            if node >= count and linkage[node - count, 2] == linkage[k, 2]:
+                seen[node - count] = True
+                waiting[top] = int(linkage[node - count, 0])
+                waiting[top + 1] = int(linkage[node - count, 1])
+                top += 2
+                continue
+            cluster[node] = here
+            members = int(linkage[node - count, 3]) if node >= count else 1
+            if members >= least:
+                parts[used] = node
+                used += 1
+                staying += members
+            else:
+                leaving += members
         density = 1.0 / linkage[k, 2] if linkage[k, 2] > 0.0 else np.inf
-        gain = density - birth[here]
-        if on_left >= least and on_right >= least:
-            stability[here] += gain * on_left
-            stability[here] += gain * on_right
-            cluster[left], cluster[right] = found, found + 1
-            size[found], size[found + 1] = on_left, on_right
-            for child in range(found, found + 2):
-                parent[child] = here
-                birth[child] = density
-            found += 2
-        else:
-            fallen = (on_left if on_left < least else 0) + (on_right if on_right < least else 0)
-            for _ in range(fallen):
-                stability[here] += gain
+        if used > 1:
+            leaving += staying
+            for part in range(used):
+                node = parts[part]
+                cluster[node] = found
+                size[found] = int(linkage[node - count, 3]) if node >= count else 1
+                parent[found] = here
+                birth[found] = density
+                first[found] = lowest[node]
+                found += 1
+        if leaving > 0:
+            stability[here] += (density - birth[here]) * leaving
     return found
 
 
 @kernel("void(int64[::1], float64[::1], float64[::1], float64, int64[::1])", literal=True)
 def _select(parent: Any, birth: Any, stability: Any, epsilon: float, labels: Any) -> None:
-    """Label every cluster by the selected one that it is or is part of, -1 where there is none.
-
-    A stability is NaN where a cluster is born at infinite density (equal observations); it compares as in scikit-learn, so that
-    the clusters around it are not given up for it.
-    """
+    """Label every cluster by the selected one that it is or is part of, -1 where there is none."""
     count = parent.size
     chosen = np.zeros(count, np.bool_)
     within = np.zeros(count)  # the best that the clusters within come to

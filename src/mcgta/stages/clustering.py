@@ -1,26 +1,70 @@
 """Stage 6: density-based clustering on the loss (line 10 of Algorithm 1).
 
-Labels are numbered by the first member of each cluster in the order of the rows, which the estimator has sorted by
-group, position and features; noise is -1. A border observation of DBSCAN within reach of several clusters goes to the
-one whose first core observation comes first in that order, as in scikit-learn.
+The algorithms ask for little, and whoever answers (:class:`Near`) need not hold the losses of all pairs. A border observation
+of DBSCAN within reach of several clusters goes to the one whose first core observation comes first, as in scikit-learn. Ties
+of HDBSCAN are treated in :mod:`mcgta.kernels.hierarchy`. OPTICS visits, and rounds, as scikit-learn's does.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
+from sklearn.cluster import cluster_optics_dbscan, cluster_optics_xi
 
-from mcgta.kernels.hierarchy import hierarchy_labels, spanning_tree
-from mcgta.parallel import tiles
-from mcgta.types import Array, Labels, Mask
+from mcgta.kernels.hierarchy import hierarchy_labels
+from mcgta.progress import Progress
+from mcgta.stages.labelling import drop_small, number
+from mcgta.stages.loss_rows import LossRows
+from mcgta.types import Array, Index, Labels, Mask
 
-_TILE = 512
 CLUSTERERS = ("dbscan", "hdbscan", "optics")
+_XI = 0.05  # scikit-learn's default: the relative step of reachability that ends a cluster
+
+
+class Near(Protocol):
+    """Who is near whom among N observations; each answer comes with the number of pairs that had to be compared."""
+
+    def __len__(self) -> int: ...
+
+    def dense(self, eps: float, wanted: int, *, n_jobs: int | None, progress: Progress | None) -> tuple[Mask, int]:
+        """Tell which rows have ``wanted`` within eps, themselves included."""
+
+    def components(
+        self, eps: float, core: Mask, *, n_jobs: int | None, progress: Progress | None
+    ) -> tuple[Labels, int]:
+        """Rank the components of the core rows by their first members, -1 for other rows."""
+
+    def border(self, eps: float, ranks: Labels, *, n_jobs: int | None, progress: Progress | None) -> tuple[Labels, int]:
+        """Give rows without a cluster (-1) the lowest number of a clustered one within eps."""
+
+    def own(self, wanted: Mask, k: int, *, n_jobs: int | None, progress: Progress | None) -> tuple[Array, int]:
+        """Loss of the k-th nearest, itself included, of the wanted rows; infinite for others."""
+
+    def reach(
+        self,
+        labels: Labels,
+        core: Mask,
+        own: Array,
+        *,
+        others: bool = False,
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> Array:
+        """Loss at which each row reaches its cluster, infinite for noise; ``others`` leaves the row itself out."""
+
+    def span(
+        self, min_samples: int, *, n_jobs: int | None, progress: Progress | None
+    ) -> tuple[Index, Index, Array, Array, int]:
+        """Edges (i, j, weight) of a minimum spanning tree of mutual reachability, and core distances."""
+
+    def order(
+        self, min_samples: int, *, n_jobs: int | None, progress: Progress | None
+    ) -> tuple[Index, Array, Array, Index, int]:
+        """Rows in the order of OPTICS; reachability, core distance and predecessor of each row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +76,12 @@ class Clustering:
     labels : (N,) cluster of each observation, -1 for noise
     core : (N,) whether the observation is a core one (DBSCAN), or clustered at all (other algorithms)
     own : (N,) the loss a core observation needs to stand in a dense place: that to the ``min_samples``-th nearest, itself
-        included (DBSCAN), or to the nearest other member of its cluster (other algorithms); inf for the rest
+        included (DBSCAN), or to the nearest other member of its cluster (other algorithms); inf for the rest. NaN until
+        :func:`settle` has found it
     radii : (K,) for each cluster the loss up to which it takes in new observations: eps (DBSCAN), or the largest
         ``own`` of its members
     eps : the radius used, NaN where there is none
+    ordering, reachability : (N,) rows in the order of OPTICS, and how near each row was when it was visited; None for others
     """
 
     labels: Labels
@@ -43,6 +89,8 @@ class Clustering:
     own: Array
     radii: Array
     eps: float = np.nan
+    ordering: Index | None = None
+    reachability: Array | None = None
 
 
 def find_clusters(
@@ -53,6 +101,7 @@ def find_clusters(
     min_samples: int = 5,
     min_cluster_size: int | None = None,
     n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> Clustering:
     """Cluster observations given the loss of every pair.
 
@@ -65,68 +114,91 @@ def find_clusters(
     min_samples : observations within eps, itself included, that make an observation core
     min_cluster_size : smaller clusters are noise; ``min_samples`` by default for HDBSCAN and OPTICS, 1 for DBSCAN
     """
-    count = matrix.shape[0]
+    near = LossRows.of_table(matrix)
+    if isinstance(clusterer, str):
+        options: dict[str, Any] = {"eps": eps, "min_samples": min_samples, "min_cluster_size": min_cluster_size}
+        found, _ = cluster(near, clusterer, **options, n_jobs=n_jobs, progress=progress)
+    else:
+        found = cluster_by_object(matrix, clusterer)
+    return settle(near, found, min_samples, n_jobs=n_jobs, progress=progress)[0]
+
+
+def cluster(
+    near: Near,
+    clusterer: str = "dbscan",
+    *,
+    eps: float | str = "auto",
+    min_samples: int = 5,
+    min_cluster_size: int | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Clustering, int]:
+    """Cluster without the table of losses, with the parameters of :func:`find_clusters`; return the pairs compared, too.
+
+    ``own`` of the clustering, and ``radii`` but for DBSCAN, are left open (NaN).
+    """
+    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    count = len(near)
     if clusterer == "dbscan":
-        own = to_nearest(matrix, min(min_samples, count))
-        radius = knee(own) if eps == "auto" else float(eps)
-        # A radius of zero still joins observations at loss zero; scikit-learn wants it positive.
-        found = DBSCAN(
-            eps=max(radius, np.finfo(float).tiny), min_samples=min_samples, metric="precomputed", n_jobs=n_jobs
-        ).fit(matrix)
-        core = np.zeros(count, dtype=bool)
-        core[found.core_sample_indices_] = True
-        labels = number(drop_small(found.labels_, min_cluster_size or 1))
-        radii = np.full(labels.max(initial=-1) + 1, radius)
-        return Clustering(labels, core & (labels >= 0), np.where(core & (labels >= 0), own, np.inf), radii, radius)
-    if isinstance(clusterer, str) and clusterer not in CLUSTERERS:
+        return _dbscan(near, eps, min_samples, min_cluster_size or 1, how)
+    if clusterer not in CLUSTERERS:
         raise ValueError(
             f"clusterer={clusterer!r} is not one of {', '.join(CLUSTERERS)}, nor an object with fit_predict"
         )
     size = max(2, min_cluster_size or min_samples)
-    if isinstance(clusterer, str) and max(min_samples, size) > count:
-        labels = np.full(count, -1)  # no place is dense enough, no cluster large enough
-    elif clusterer == "hdbscan" and eps != "auto":
-        # scikit-learn 1.9 fails on this with NumPy 2.4 (its issue 33219).
-        tree = spanning_tree(matrix, min_samples)
-        labels = hierarchy_labels(*tree, min_cluster_size=size, epsilon=float(eps))
-    elif clusterer == "hdbscan":
-        algorithm = HDBSCAN(
-            min_cluster_size=size,
-            min_samples=min_samples,
-            metric="precomputed",
-            copy=True,
-            n_jobs=n_jobs,
-        )
-        labels = algorithm.fit_predict(matrix)
-    elif clusterer == "optics":
-        cut = {"cluster_method": "xi"} if eps == "auto" else {"cluster_method": "dbscan", "eps": float(eps)}
-        algorithm = OPTICS(
-            min_samples=min_samples,
-            min_cluster_size=size,
-            metric="precomputed",
-            n_jobs=n_jobs,
-            **cut,
-        )
+    radius = np.nan if eps == "auto" else float(eps)
+    if max(min_samples, size) > count:  # no place is dense enough, no cluster large enough
+        return _of_members(np.full(count, -1), radius), 0
+    if clusterer == "hdbscan":
+        i, j, weight, _, exact = near.span(min_samples, **how)
+        least = 0.0 if eps == "auto" else float(eps)
+        return _of_members(hierarchy_labels(i, j, weight, min_cluster_size=size, epsilon=least), radius), exact
+    ordering, reachability, core, predecessor, exact = near.order(min_samples, **how)
+    if eps == "auto":
         with warnings.catch_warnings():
             # Reachability ratios of identical observations are 0/0; scikit-learn handles and still reports them.
             warnings.simplefilter("ignore", RuntimeWarning)
-            labels = drop_small(algorithm.fit(matrix).labels_, size)
-    else:
-        # A copy, since some algorithms write into what they are given.
-        labels = np.asarray(clone(clusterer, safe=False).fit_predict(matrix.copy()))
-        if labels.shape != (count,) or labels.dtype.kind not in "iu":
-            raise ValueError(
-                f"clusterer={clusterer!r}: fit_predict returned {labels.dtype} of shape {labels.shape}, not {count} integers"
+            labels, _ = cluster_optics_xi(
+                reachability=reachability,
+                predecessor=predecessor,
+                ordering=ordering,
+                min_samples=min_samples,
+                min_cluster_size=size,
+                xi=_XI,
             )
-    labels = number(labels)
-    own, radii = _nearest_members(matrix, labels)
-    return Clustering(labels, labels >= 0, own, radii, np.nan if eps == "auto" else float(eps))
+    else:
+        labels = cluster_optics_dbscan(
+            reachability=reachability, core_distances=core, ordering=ordering, eps=float(eps)
+        )
+    found = _of_members(drop_small(labels, size), radius)
+    return replace(found, ordering=ordering, reachability=reachability), exact
 
 
-def to_nearest(matrix: Array, k: int) -> Array:
-    """Return each row's k-th smallest entry, a tile of rows at a time."""
-    parts = tiles(matrix.shape[0], _TILE)
-    return np.concatenate([np.partition(matrix[part], k - 1, axis=1)[:, k - 1] for part in parts])
+def cluster_by_object(matrix: Array, clusterer: Any) -> Clustering:
+    """Cluster by an object with ``fit_predict`` that takes a precomputed matrix; ``own`` and ``radii`` are left open."""
+    # A copy, since some algorithms write into what they are given.
+    labels = np.asarray(clone(clusterer, safe=False).fit_predict(matrix.copy()))
+    if labels.shape != (len(matrix),) or labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"clusterer={clusterer!r}: fit_predict returned {labels.dtype} of shape {labels.shape}, not {len(matrix)} integers"
+        )
+    return _of_members(labels, np.nan)
+
+
+def settle(
+    near: Near, clustering: Clustering, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
+) -> tuple[Clustering, Array]:
+    """Find what a clustering leaves open, and the loss at which each row reaches its cluster."""
+    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    labels, core, radii = clustering.labels, clustering.core, clustering.radii
+    if np.isnan(radii).any():  # not DBSCAN: members hold a cluster together, as near as the nearest other one
+        own = near.reach(labels, core, np.where(core, 0.0, np.inf), others=True, **how)
+        own[core & np.isinf(own)] = 0.0  # alone
+        radii = np.zeros(radii.size)
+        np.maximum.at(radii, labels[core], own[core])
+    else:
+        own, _ = near.own(core, min(min_samples, len(near)), **how)
+    return replace(clustering, own=own, radii=radii), near.reach(labels, core, own, **how)
 
 
 def knee(heights: Array) -> float:
@@ -143,33 +215,25 @@ def knee(heights: Array) -> float:
     return float(curve[np.argmax(below)])
 
 
-def number(labels: Labels) -> Labels:
-    """Renumber clusters 0, 1, ... by their first member; negative labels become -1."""
-    out = np.full(labels.shape, -1, dtype=np.int64)
-    clustered = labels >= 0
-    names, first, code = np.unique(labels[clustered], return_index=True, return_inverse=True)
-    rank = np.empty(names.size, dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(names.size)
-    out[clustered] = rank[code]
-    return out
+def _dbscan(near: Near, eps: float | str, min_samples: int, size: int, how: dict[str, Any]) -> tuple[Clustering, int]:
+    if eps == "auto":
+        own, exact = near.own(np.ones(len(near), dtype=bool), min(min_samples, len(near)), **how)
+        radius = knee(own)
+        core = own <= radius if min_samples <= len(near) else np.zeros(len(near), dtype=bool)
+    else:
+        radius = float(eps)
+        core, exact = near.dense(radius, min_samples, **how)
+    ranks, connecting = near.components(radius, core, **how)
+    labels, attaching = near.border(radius, ranks, **how)
+    labels = number(drop_small(labels, size))
+    core = core & (labels >= 0)
+    radii = np.full(labels.max(initial=-1) + 1, radius)
+    return Clustering(labels, core, np.where(core, np.nan, np.inf), radii, radius), exact + connecting + attaching
 
 
-def drop_small(labels: Labels, size: int) -> Labels:
-    """Make clusters of fewer than ``size`` observations noise."""
-    names, counts = np.unique(labels[labels >= 0], return_counts=True)
-    return np.where(np.isin(labels, names[counts >= size]), labels, -1)
-
-
-def _nearest_members(matrix: Array, labels: Labels) -> tuple[Array, Array]:
-    own = np.full(labels.shape, np.inf)
-    radii = np.zeros(labels.max(initial=-1) + 1)
-    for label in range(radii.size):
-        members = np.flatnonzero(labels == label)
-        if members.size == 1:
-            own[members] = 0.0
-            continue
-        inside = matrix[np.ix_(members, members)]
-        np.fill_diagonal(inside, np.inf)
-        own[members] = np.maximum(inside.min(axis=1), 0.0)
-        radii[label] = own[members].max()
-    return own, radii
+def _of_members(labels: Labels, eps: float) -> Clustering:
+    """Return a clustering whose members hold its clusters together."""
+    labels = number(labels)
+    inside = labels >= 0
+    radii = np.full(labels.max(initial=-1) + 1, np.nan)
+    return Clustering(labels, inside, np.where(inside, np.nan, np.inf), radii, eps)

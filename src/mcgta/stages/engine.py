@@ -1,7 +1,7 @@
-"""How stage 6 goes about its pairs: from the table of all losses, or through a tree without it.
+"""How stage 6 goes about its pairs: from the table of all losses, reading them in tiles, or through a tree.
 
-Both give the same labels, but for HDBSCAN where merges are tied and their order decides. The table is faster for few
-observations and knows every algorithm; the tree takes memory in proportion to the observations and looks at few pairs.
+All give the same labels. The table is quickest for few observations and is what objects with ``fit_predict`` need; the others
+take memory in proportion to the observations. The tree looks at few pairs, where bounds decide the rest; tiles at all of them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 from mcgta.archive import Archived
 
-ENGINES = ("dense", "tree")
+ENGINES = ("dense", "tree", "tiled")
 SMALL = 4000
 """Observations up to which the table is taken, where there is a choice."""
+OPEN = 0.25
+"""Share of the pairs that bounds may leave open before reading all of them is quicker."""
 
 
 @dataclass(frozen=True)
@@ -46,18 +48,32 @@ class Engine(Archived):
 
 
 def choose_engine(
-    count: int, *, clusterer: object, dissimilarity: str, hinge: bool, measured: bool, small: int = SMALL
+    count: int, *, clusterer: object, dissimilarity: str, measured: bool, fits: bool, small: int = SMALL
 ) -> Engine:
-    """Choose for ``count`` observations; ``measured`` says whether kernels can measure between positions or need not."""
-    if count <= small:
+    """Choose for ``count`` observations.
+
+    ``measured`` says whether kernels can measure between positions or need not, ``fits`` whether there is memory for the table.
+    """
+    if not isinstance(clusterer, str):
+        return Engine("dense", f"clusterer {type(clusterer).__name__} works on the table of all pairs")
+    if count <= small and fits:
         return Engine("dense", f"{count} observations; up to {small} the table of all pairs is quickest")
-    if not isinstance(clusterer, str) or clusterer not in ("dbscan", "hdbscan"):
-        what = clusterer if isinstance(clusterer, str) else type(clusterer).__name__
-        return Engine("dense", f"clusterer {what} works on the table of all pairs")
-    if dissimilarity != "wasserstein2":
-        return Engine("dense", f"there are no bounds for dissimilarity {dissimilarity!r}")
-    if not hinge:
-        return Engine("dense", "losses may be negative without the hinge")
-    if not measured:
-        return Engine("dense", "the distances of positions are a table themselves")
-    return Engine("tree", f"{count} observations, W2 squared and its bounds: no table of all pairs is needed")
+    if dissimilarity == "wasserstein2" and measured:
+        return Engine("tree", f"{count} observations, W2 squared and its bounds: no table of all pairs is needed")
+    why = (
+        "the distances of positions are a table themselves"
+        if dissimilarity == "wasserstein2"
+        else f"there are no bounds for dissimilarity {dissimilarity!r}"
+    )
+    if fits:
+        return Engine("dense", f"{why}, and the table of all pairs fits into memory")
+    return Engine("tiled", f"{why}, and the table of all pairs does not fit into memory")
+
+
+def reconsider(engine: Engine, open_share: float) -> Engine:
+    """Give the tree up where its bounds leave too many pairs open."""
+    if open_share <= OPEN:
+        return engine
+    return Engine(
+        "tiled", f"bounds leave {open_share:.0%} of the pairs open, so all are read: no table of them is kept"
+    )

@@ -8,13 +8,12 @@ are within eps of one; never how far two observations are apart. Bounds answer n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from mcgta.kernels import tree as trees
 from mcgta.kernels.compiled import native
-from mcgta.kernels.hierarchy import hierarchy_labels
 from mcgta.kernels.metrics import FLAT, TIE
 from mcgta.kernels.tree_connect import begin, connect
 from mcgta.kernels.tree_nearest import nearest_losses, reach_anchors
@@ -23,12 +22,13 @@ from mcgta.kernels.tree_span import begin_round, begin_span, end_round, look_aro
 from mcgta.kernels.wasserstein import embed, features_of, pair_functions, pair_workspace
 from mcgta.parallel import run, tiles
 from mcgta.progress import Progress
-from mcgta.stages.clustering import Clustering, drop_small, number
+from mcgta.stages.labelling import number
 from mcgta.stages.loss import Loss
 from mcgta.types import Array, Index, Labels, Mask
 
 _TILE = 256  # points that one task looks at
 _STEPS = 20_000  # pairs of nodes that are looked at before somebody may interrupt
+_ASKED = 128  # observations that tell how well bounds do
 _ROUNDING = 1e-12  # of the largest trace and eps: what bounds and exact values may be off
 
 
@@ -39,13 +39,13 @@ class LossTree:
     Attributes
     ----------
     loss : the loss of every pair, which it gives the same answers as
-    order : (N,) row of each point of the tree
+    rows : (N,) row of each point of the tree
     tree, data : what kernels take; see :mod:`mcgta.kernels.tree_search`
     largest : the largest trace of a covariance
     """
 
     loss: Loss
-    order: Index
+    rows: Index
     tree: tuple[Array, Index, Array, Array]
     data: tuple[Array, Index, Array, Index]
     largest: float
@@ -78,31 +78,80 @@ class LossTree:
     def __len__(self) -> int:
         return len(self.loss)
 
-    def dbscan(
-        self,
-        eps: float,
-        min_samples: int,
-        *,
-        min_cluster_size: int = 1,
-        n_jobs: int | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[Clustering, int]:
-        """Cluster; return that, and the number of pairs that were compared exactly."""
-        told = progress or Progress()
-        core, exact = self._dense(eps, min_samples, n_jobs, told)
-        ranks, more = self._components(eps, core, told)
-        exact += more
-        found, more = self._border(eps, ranks, n_jobs, told)
+    def dense(
+        self, eps: float, wanted: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Mask, int]:
+        """Tell which rows have ``wanted`` within eps, themselves included; and the pairs compared."""
+        core = np.zeros(len(self), dtype=bool)
+        law, calls = self._law(eps)
+
+        def look(part: slice) -> int:
+            return count_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, wanted, core)
+
+        exact = self._sweep("dense places", look, n_jobs, progress)
+        back = np.empty(len(self), dtype=bool)
+        back[self.rows] = core
+        return back, exact
+
+    def open_share(self, samples: int, *, eps: float | None) -> float:
+        """Return the share of the pairs of some observations that bounds leave open.
+
+        They are asked for ``samples`` neighbours within eps, or for the nearest so many without one.
+        """
+        count = len(self)
+        asked = np.unique(np.linspace(0, count - 1, min(_ASKED, max(16, count // 200))).astype(np.int64))
+        law, calls = self._law(eps or 0.0)
+        exact, room = 0, self._room()
+        everybody, dense, own = np.ones(count, dtype=bool), np.zeros(count, dtype=bool), np.zeros(count)
+        for a in asked.tolist():
+            if eps is None:
+                exact += nearest_losses(
+                    self.tree, self.data, law, calls, room, a, a + 1, min(samples, count), everybody, own
+                )
+            else:
+                exact += count_near(self.tree, self.data, law, calls, room, a, a + 1, samples, dense)
+        return exact / max(asked.size * (count - 1), 1)
+
+    def components(
+        self, eps: float, core: Mask, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Labels, int]:
+        """Rank the components of the core rows by their first members, -1 for other rows; and the pairs compared."""
+        law, calls = self._law(eps)
+        count = self.tree[1].shape[0]
+        state, room, inside = begin(len(self), count), self._room(), core[self.rows]
+        parent, place = state[0], state[-1]
+        exact = 0
+        with (progress or Progress()).stage("components", count) as advance:
+            while place[0] >= 0:
+                before = int(place[0])
+                exact += connect(self.tree, self.data, law, calls, room, inside, state, _STEPS)
+                advance(before - int(place[0]))
+        roots = parent
+        while (roots[roots] != roots).any():
+            roots = roots[roots]
+        found = np.empty(len(self), dtype=np.int64)
+        found[self.rows] = np.where(inside, roots, -1)
+        return number(found), exact
+
+    def border(
+        self, eps: float, ranks: Labels, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Labels, int]:
+        """Give rows without a cluster (-1) the lowest number of a clustered one within eps; and the pairs compared."""
+        law, calls = self._law(eps)
+        if ranks.max(initial=-1) < 0:
+            return ranks.copy(), 0
+        held = ranks[self.rows]
+        best = held.copy()
+        nobody = np.where(held < 0, 2.0**62, held)[:, None]
+        known = (held, trees.bound_boxes(nobody, self.tree[1])[:, 0].astype(np.int64))
+
+        def look(part: slice) -> int:
+            return first_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, known, best)
+
+        exact = self._sweep("border", look, n_jobs, progress)
         labels = np.empty(len(self), dtype=np.int64)
-        labels[self.order] = found
-        kept = drop_small(labels, min_cluster_size)
-        cores = np.zeros(len(self), dtype=bool)
-        cores[self.order] = core
-        labels = number(kept)
-        cores &= labels >= 0
-        own = np.where(cores, np.nan, np.inf)
-        radii = np.full(labels.max(initial=-1) + 1, eps)
-        return Clustering(labels, cores, own, radii, eps), exact + more
+        labels[self.rows] = best
+        return labels, exact
 
     def own(
         self, wanted: Mask, k: int, *, n_jobs: int | None = None, progress: Progress | None = None
@@ -110,14 +159,14 @@ class LossTree:
         """Loss of the k-th nearest, itself included, of the wanted rows, infinite for others; and the pairs compared."""
         out = np.full(len(self), np.inf)
         law, calls = self._law(0.0)
-        mask = wanted[self.order]
+        mask = wanted[self.rows]
 
         def look(part: slice) -> int:
             return nearest_losses(self.tree, self.data, law, calls, self._room(), part.start, part.stop, k, mask, out)
 
         exact = self._sweep("nearest", look, n_jobs, progress)
         back = np.empty(len(self))
-        back[self.order] = out
+        back[self.rows] = out
         return back, exact
 
     def reach(
@@ -136,12 +185,12 @@ class LossTree:
         """
         out = np.full(len(self), np.inf)
         law, calls = self._law(0.0)
-        place = labels[self.order]
-        held = np.where(core[self.order], own[self.order], np.inf)
+        place = labels[self.rows]
+        held = np.where(core[self.rows], own[self.rows], np.inf)
         nodes = self.tree[1]
         clusters = (
             place,
-            np.where(core[self.order], place, -1),
+            np.where(core[self.rows], place, -1),
             held,
             trees.bound_boxes(held[:, None], nodes)[:, 0].copy(),
         )
@@ -153,46 +202,8 @@ class LossTree:
 
         self._sweep("strengths", look, n_jobs, progress)
         back = np.empty(len(self))
-        back[self.order] = out
+        back[self.rows] = out
         return back
-
-    def hdbscan(
-        self,
-        min_samples: int,
-        *,
-        min_cluster_size: int,
-        eps: float = 0.0,
-        n_jobs: int | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[Clustering, int]:
-        """Cluster by excess of mass, clusters below ``eps`` not being split; return that, and the pairs compared.
-
-        ``own`` and ``radii`` of the clustering are left open (NaN).
-        """
-        count = len(self)
-        labels, exact = np.full(count, -1, dtype=np.int64), 0
-        if max(min_samples, min_cluster_size) <= count:  # else no place is dense enough, no cluster large enough
-            i, j, weights, _, exact = self.span(min_samples, n_jobs=n_jobs, progress=progress)
-            labels = number(hierarchy_labels(i, j, weights, min_cluster_size=min_cluster_size, epsilon=eps))
-        inside = labels >= 0
-        radii = np.full(labels.max(initial=-1) + 1, np.nan)
-        return Clustering(labels, inside, np.where(inside, np.nan, np.inf), radii, eps or np.nan), exact
-
-    def settle(
-        self, clustering: Clustering, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
-    ) -> tuple[Clustering, Array]:
-        """Find what a clustering leaves open, and the loss at which each row reaches its cluster."""
-        told, labels, core = progress or Progress(), clustering.labels, clustering.core
-        radii = clustering.radii
-        if np.isnan(radii).any():  # not DBSCAN: members hold a cluster together, as near as the nearest other one
-            own = self.reach(labels, core, np.where(core, 0.0, np.inf), others=True, n_jobs=n_jobs, progress=told)
-            own[core & np.isinf(own)] = 0.0  # alone
-            radii = np.zeros(radii.size)
-            np.maximum.at(radii, labels[core], own[core])
-        else:
-            own, _ = self.own(core, min(min_samples, len(self)), n_jobs=n_jobs, progress=told)
-        reach = self.reach(labels, core, own, n_jobs=n_jobs, progress=told)
-        return replace(clustering, own=own, radii=radii), reach
 
     def span(
         self, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
@@ -200,7 +211,7 @@ class LossTree:
         """Return the edges (i, j, weight) of a minimum spanning tree of mutual reachability, core distances, pairs compared."""
         told, count = progress or Progress(), len(self)
         own, exact = self.own(np.ones(count, dtype=bool), min_samples, n_jobs=n_jobs, progress=told)
-        core = own[self.order]
+        core = own[self.rows]
         law, calls = self._law(0.0)
         state = begin_span(core, trees.bound_boxes(core[:, None], self.tree[1])[:, 0].copy())
         parent, room = np.arange(count), self._room()
@@ -212,7 +223,7 @@ class LossTree:
                     exact += look_around(self.tree, self.data, law, calls, room, state, part.start, part.stop)
                 before, edges = edges, end_round(parent, state, i, j, weights, edges)
                 advance(edges - before)
-        return self.order[i], self.order[j], weights, own, exact
+        return self.rows[i], self.rows[j], weights, own, exact
 
     def _sweep(self, stage: str, look: Callable[[slice], int], n_jobs: int | None, progress: Progress | None) -> int:
         """Let threads look at all points; return the pairs compared."""
@@ -223,60 +234,6 @@ class LossTree:
                 exact += compared
                 advance(1)
         return exact
-
-    def _dense(self, eps: float, wanted: int, n_jobs: int | None, progress: Progress) -> tuple[Mask, int]:
-        """Tell which points have ``wanted`` others within eps, in the order of the tree."""
-        core = np.zeros(len(self), dtype=bool)
-        law, calls = self._law(eps)
-
-        def look(part: slice) -> int:
-            return count_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, wanted, core)
-
-        return core, self._sweep("dense places", look, n_jobs, progress)
-
-    def border(
-        self, eps: float, ranks: Labels, *, n_jobs: int | None = None, progress: Progress | None = None
-    ) -> tuple[Labels, int]:
-        """Give rows without a cluster (-1) the lowest number of a clustered one within eps; and the pairs compared."""
-        found, exact = self._border(eps, ranks[self.order], n_jobs, progress or Progress())
-        labels = np.empty(len(self), dtype=np.int64)
-        labels[self.order] = found
-        return labels, exact
-
-    def _components(self, eps: float, core: Mask, progress: Progress) -> tuple[Index, int]:
-        """Rank the components of the core points by their first rows; -1 for other points."""
-        law, calls = self._law(eps)
-        count = self.tree[1].shape[0]
-        state, room = begin(len(self), count), self._room()
-        parent, place = state[0], state[-1]
-        exact = 0
-        with progress.stage("components", count) as advance:
-            while place[0] >= 0:
-                before = int(place[0])
-                exact += connect(self.tree, self.data, law, calls, room, core, state, _STEPS)
-                advance(before - int(place[0]))
-        roots = parent
-        while (roots[roots] != roots).any():
-            roots = roots[roots]
-        inside = np.flatnonzero(core)
-        inside = inside[np.argsort(self.order[inside], kind="stable")]
-        ranks = np.full(len(self), -1, dtype=np.int64)
-        ranks[inside] = number(roots[inside])
-        return ranks, exact
-
-    def _border(self, eps: float, ranks: Index, n_jobs: int | None, progress: Progress) -> tuple[Index, int]:
-        """Give the points without a rank the least one within eps."""
-        best = ranks.copy()
-        law, calls = self._law(eps)
-        if ranks.max(initial=-1) < 0:
-            return best, 0
-        nobody = np.where(ranks < 0, 2.0**62, ranks)[:, None]
-        known = (ranks, trees.bound_boxes(nobody, self.tree[1])[:, 0].astype(np.int64))
-
-        def look(part: slice) -> int:
-            return first_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, known, best)
-
-        return best, self._sweep("border", look, n_jobs, progress)
 
     def _room(self) -> Array:
         return pair_workspace(self._features)

@@ -16,11 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mcgta.archive import Archived
-from mcgta.parallel import tiles
 from mcgta.stages.clustering import Clustering
 from mcgta.types import Array, Index, Labels
-
-_TILE = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,18 +75,6 @@ class Membership(Archived):
         strengths = self._strength(reach[np.arange(best.size), best], labels)
         taken = reach[np.arange(best.size), best] <= self.radii[labels]
         return np.where(taken, labels, -1), np.where(taken, strengths, 0.0)
-
-    def strengths(self, matrix: Array, labels: Labels) -> Array:
-        """Strength of the observations of the fit, given the loss (N, N) of every pair and their clusters."""
-        out = np.zeros(labels.shape)
-        for label in range(self.radii.size):
-            members, held = np.flatnonzero(labels == label), self.labels == label
-            for part in tiles(members.size, _TILE):
-                rows = members[part]
-                losses = np.maximum(matrix[np.ix_(rows, self.anchors[held])], 0.0)
-                reach = np.maximum(losses, self.own[held]).min(axis=1)
-                out[rows] = self._strength(reach, labels[rows])
-        return out
 
     def strengths_at(self, reach: Array, labels: Labels) -> Array:
         """Strength of observations of the fit that reach their clusters at these losses; 0 for noise."""

@@ -1,0 +1,263 @@
+"""Stage 6 by reading every pair, some rows at a time: from the table of losses, or computing what is read.
+
+It answers what :class:`mcgta.stages.loss_tree.LossTree` answers, for every dissimilarity, metric and number of features, with
+memory in proportion to the observations. Pairs are read once for each question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from mcgta.kernels.rows import join_near, step_outside
+from mcgta.parallel import run, tiles
+from mcgta.progress import Progress
+from mcgta.stages.labelling import number
+from mcgta.stages.loss import Loss
+from mcgta.types import Array, Index, Labels, Mask
+
+_TILE = 512
+_ENTRIES = 2**19  # losses that one task holds
+
+
+@dataclass(frozen=True, eq=False)
+class LossRows:
+    """The losses of N observations, to be read.
+
+    Attributes
+    ----------
+    between : returns those of some rows with some columns, both ascending
+    count : N
+    share : pairs of one row that are worth a thread
+    table : (N, N) all of them, where they are held
+    """
+
+    between: Callable[[Index, Index], Array]
+    count: int
+    share: int = 4096
+    table: Array | None = None
+
+    @classmethod
+    def of(cls, loss: Loss) -> LossRows:
+        """Compute what is read. The earlier row of a pair comes first, as in the table, so last bits are the table's."""
+
+        def between(rows: Index, cols: Index) -> Array:
+            if rows.size == 0 or cols.size == 0:
+                return np.zeros((rows.size, cols.size))
+            low, high = np.searchsorted(cols, (rows[0], rows[-1] + 1))
+            out = np.empty((rows.size, cols.size))
+            if low > 0:
+                out[:, :low] = loss.between(cols[:low], rows).T
+            if high < cols.size:
+                out[:, high:] = loss.between(rows, cols[high:])
+            if low < high:
+                middle = cols[low:high]
+                before = rows[:, None] < middle
+                out[:, low:high] = np.where(before, loss.between(rows, middle), loss.between(middle, rows).T)
+                out[:, low:high][rows[:, None] == middle] = 0.0
+            return out
+
+        return cls(between, len(loss))
+
+    @classmethod
+    def of_table(cls, matrix: Array) -> LossRows:
+        """Read from the table (N, N) of all losses, symmetric with a zero diagonal."""
+
+        def between(rows: Index, cols: Index) -> Array:
+            return matrix[_consecutive(rows)][:, _consecutive(cols)]
+
+        return cls(between, len(matrix), len(matrix), matrix)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def dense(
+        self, eps: float, wanted: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Mask, int]:
+        """Tell which rows have ``wanted`` within eps, themselves included; and the pairs compared."""
+        parts = self._parts()
+        pieces = [(a, b) for k, a in enumerate(parts) for b in parts[k:]]
+
+        def look(piece: tuple[Index, Index]) -> tuple[Index, Index]:
+            rows, cols = piece
+            near = self.between(rows, cols) <= eps
+            return near.sum(axis=1), near.sum(axis=0)
+
+        found = np.zeros(self.count, dtype=np.int64)
+        with (progress or Progress()).stage("dense places", len(pieces)) as advance:
+            for (rows, cols), (of_rows, of_cols) in zip(pieces, run(look, pieces, n_jobs=n_jobs), strict=True):
+                found[rows] += of_rows
+                if rows is not cols:
+                    found[cols] += of_cols
+                advance(1)
+        return found >= wanted, self._pairs(self.count)
+
+    def components(
+        self, eps: float, core: Mask, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Labels, int]:
+        """Rank the components of the core rows by their first members, -1 for other rows; and the pairs compared."""
+        parent = np.arange(self.count)
+        inside = np.flatnonzero(core)
+        parts = [inside[part] for part in tiles(inside.size, _TILE)]
+        exact = 0
+        with (progress or Progress()).stage("components", len(parts)) as advance:
+            for k, rows in enumerate(parts):
+                # Parts that are one component with these rows have nothing to add.
+                roots = _roots(parent)
+                one = np.unique(roots[rows])
+                open_ = [cols for cols in parts[k:] if one.size > 1 or (roots[cols] != one[0]).any()]
+                losses = run(partial(self.between, rows), open_, n_jobs=n_jobs)
+                for cols, values in zip(open_, losses, strict=True):
+                    join_near(values <= eps, rows, cols, parent)
+                    exact += rows.size * cols.size
+                advance(1)
+        ranks = np.full(self.count, -1, dtype=np.int64)
+        ranks[inside] = number(_roots(parent)[inside])
+        return ranks, exact
+
+    def border(
+        self, eps: float, ranks: Labels, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Labels, int]:
+        """Give rows without a cluster (-1) the lowest number of a clustered one within eps; and the pairs compared."""
+        held, loose = np.flatnonzero(ranks >= 0), np.flatnonzero(ranks < 0)
+        nobody = np.iinfo(np.int64).max
+
+        def look(rows: Index) -> Array:
+            return np.where(self.between(rows, held) <= eps, ranks[held], nobody).min(axis=1, initial=nobody)
+
+        best = self._sweep("border", look, loose, held.size, n_jobs, progress)
+        labels = ranks.astype(np.int64)
+        labels[loose] = np.where(best < nobody, best, -1)
+        return labels, loose.size * held.size
+
+    def own(
+        self, wanted: Mask, k: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Array, int]:
+        """Loss of the k-th nearest, itself included, of the wanted rows, infinite for others; and the pairs compared."""
+        every, rows = np.arange(self.count), np.flatnonzero(wanted)
+        out = np.full(self.count, np.inf)
+        if k > self.count:
+            return out, 0
+
+        def look(some: Index) -> Array:
+            return np.partition(self.between(some, every), k - 1, axis=1)[:, k - 1]
+
+        out[rows] = self._sweep("nearest", look, rows, self.count, n_jobs, progress)
+        return out, rows.size * (self.count - 1)
+
+    def reach(
+        self,
+        labels: Labels,
+        core: Mask,
+        own: Array,
+        *,
+        others: bool = False,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> Array:
+        """Return the loss at which each row reaches its cluster; see :mod:`mcgta.stages.membership`. Infinite for noise.
+
+        ``others`` leaves the row itself out of its cluster.
+        """
+        out = np.full(self.count, np.inf)
+        for label in range(labels.max(initial=-1) + 1):
+            members = np.flatnonzero(labels == label)
+            anchors = members[core[members]]
+
+            def look(rows: Index, anchors: Index = anchors) -> Array:
+                reach = np.maximum(np.maximum(self.between(rows, anchors), 0.0), own[anchors])
+                if others:
+                    reach[rows[:, None] == anchors] = np.inf
+                return reach.min(axis=1, initial=np.inf)
+
+            out[members] = self._sweep("strengths", look, members, anchors.size, n_jobs, progress)
+        return out
+
+    def span(
+        self, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Index, Index, Array, Array, int]:
+        """Return the edges (i, j, weight) of a minimum spanning tree of mutual reachability, core distances, pairs compared."""
+        core, exact = self.own(np.ones(self.count, dtype=bool), min_samples, n_jobs=n_jobs, progress=progress)
+        order, weight, end = self._walk("spanning tree", core, core, np.asarray, n_jobs, progress)
+        return end[order[1:]], order[1:], weight[order[1:]], core, exact + self._pairs(self.count)
+
+    def order(
+        self, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Index, Array, Array, Index, int]:
+        """Return the rows in the order of OPTICS, reachability, core distance and predecessor of each row, pairs compared."""
+        core, exact = self.own(np.ones(self.count, dtype=bool), min_samples, n_jobs=n_jobs, progress=progress)
+        core = rounded(core)
+        order, reach, before = self._walk("ordering", core, np.zeros(self.count), rounded, n_jobs, progress)
+        return order, reach, core, before, exact + self._pairs(self.count)
+
+    def _walk(
+        self,
+        stage: str,
+        core: Array,
+        floor: Array,
+        read: Callable[[Array], Array],
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> tuple[Index, Array, Index]:
+        """Visit all rows from the first, always the nearest; return their order, how near each was, and to whom."""
+        nearest, end = np.full(self.count, np.inf), np.full(self.count, -1)
+        outside, order = np.arange(1, self.count), np.zeros(self.count, dtype=np.int64)
+        with (progress or Progress()).stage(stage, self.count - 1) as advance:
+            for step in range(1, self.count):
+                left = outside[: self.count - step]
+                here = order[step - 1 : step]
+                if left.size <= self.share:
+                    losses = self.between(here, left)[0]
+                else:
+                    parts = [left[part] for part in tiles(left.size, self.share)]
+                    losses = np.concatenate([*run(partial(self.between, here), parts, n_jobs=n_jobs)], axis=1)[0]
+                order[step] = step_outside(outside, left.size, read(losses), int(here[0]), core, floor, nearest, end)
+                advance(1)
+        return order, nearest, end
+
+    def _sweep(
+        self,
+        stage: str,
+        look: Callable[[Index], Array],
+        rows: Index,
+        width: int,
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> Array:
+        """Join what a function finds for some rows at a time, which it compares with ``width`` others."""
+        parts = [rows[part] for part in tiles(rows.size, max(1, min(_TILE, _ENTRIES // max(width, 1))))]
+        found = []
+        with (progress or Progress()).stage(stage, rows.size) as advance:
+            for part, values in zip(parts, run(look, parts, n_jobs=n_jobs), strict=True):
+                found.append(values)
+                advance(part.size)
+        return np.concatenate(found) if found else np.empty(0)
+
+    def _parts(self) -> list[Index]:
+        return [np.arange(part.start, part.stop) for part in tiles(self.count, _TILE)]
+
+    @staticmethod
+    def _pairs(count: int) -> int:
+        return count * (count - 1) // 2
+
+
+def rounded(values: Array) -> Array:
+    """Round as scikit-learn's OPTICS does, so that its ties are ours."""
+    return np.around(values, decimals=np.finfo(np.float64).precision)
+
+
+def _consecutive(rows: Index) -> Index | slice:
+    """Return rows that follow each other as a slice, which copies nothing."""
+    if rows.size and rows[-1] - rows[0] == rows.size - 1:
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def _roots(parent: Index) -> Index:
+    roots = parent
+    while (roots[roots] != roots).any():
+        roots = roots[roots]
+    return roots
