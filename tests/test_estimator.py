@@ -209,7 +209,9 @@ def counted(monkeypatch):
     def counting_pairs(*args, **kwargs):
         made = compare(*args, **kwargs)
         inner = made.comparison
-        made.comparison = Compiled(count("compared", inner.tile_kernel), count("compared", inner.pairs_kernel))
+        made.comparison = Compiled(
+            count("compared", inner.tile_kernel), count("compared", inner.pairs_kernel), inner.size
+        )
         return made
 
     monkeypatch.setattr(algorithm, "compare_models", counting_pairs)

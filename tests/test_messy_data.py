@@ -195,7 +195,9 @@ def test_many_features_leave_no_warning_filter_behind():
 
 
 def test_more_observations_than_memory_are_refused_with_the_arithmetic():
-    said = r"3 x 8 x 10000000\^2 bytes, and 8 x 124 bytes for each: 2.4e\+03 TB, but max_memory allows 8.59 GB .*; at most 18897"
+    said = (
+        r"3 x 8 x 10000000\^2 bytes, and 8 x 124 bytes for each: 2.4e\+03 TB, but max_memory allows 8.59 GB .*; at most"
+    )
     with pytest.raises(MemoryError, match=said):
         check_memory(10_000_000, 3, tables=3, budget=2**33)
     check_memory(18_897, 3, tables=3, budget=2**33)

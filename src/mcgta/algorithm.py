@@ -231,8 +231,7 @@ class Algorithm:
         if not isinstance(self.clusterer, str):
             assert isinstance(near, LossRows)
             assert near.table is not None
-            with progress.stage("clustering"):
-                return cluster_by_object(near.table, self.clusterer), 0
+            return cluster_by_object(near.table, self.clusterer), 0
         return cluster(
             near,
             self.clusterer,

@@ -380,22 +380,27 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """Run the clusterer on the loss and keep what the fit has found, in the user's order."""
         data, models, loss, rows = stages.data, stages.models, stages.loss, stages.rows
         pairs = len(loss) * (len(loss) - 1) // 2
+        progress.note(str(engine))
         near = algorithm.look_up(engine, loss, tree, progress)
         if isinstance(near, LossTree):
             engine = algorithm.reconsider(engine, near, stages, progress)
-            near = near if engine.name == "tree" else algorithm.look_up(engine, loss, None, progress)
-        progress.note(str(engine))
-        clustering, exact = algorithm.cluster(near, stages, progress)
+            if engine.name != "tree":
+                progress.note(str(engine))
+                near = algorithm.look_up(engine, loss, None, progress)
         strengths = objective = None
         if engine.name == "dense":
-            exact = pairs
-            samples = algorithm.dense(data.n_neighbors)
-            clustering, reach = settle(near, clustering, samples, n_jobs=self.n_jobs, progress=progress)
-            strengths = np.zeros(data.order.size)
-            strengths[rows] = Membership.of(clustering).strengths_at(reach, clustering.labels)
-            objective = loss.objective(clustering.labels)
+            with progress.stage("clustering"):
+                clustering, exact = algorithm.cluster(near, stages, Progress())[0], pairs
+                clustering, reach = settle(near, clustering, algorithm.dense(data.n_neighbors), n_jobs=self.n_jobs)
+                strengths = np.zeros(data.order.size)
+                strengths[rows] = Membership.of(clustering).strengths_at(reach, clustering.labels)
+                objective = loss.objective(clustering.labels)
+        else:
+            clustering, exact = algorithm.cluster(near, stages, progress)
         membership = Membership.of(clustering)
         self.engine_ = replace(engine, pairs=pairs, exact_pairs=exact)
+        if engine.name != "dense":
+            progress.note(self.engine_.tell_pairs())
         self.labels_ = np.full(data.order.size, -1, dtype=np.int64)
         self.labels_[rows] = clustering.labels
         self._strengths, self._objective = strengths, objective

@@ -32,6 +32,10 @@ _ERROR_SCRAMBLES = 8
 class Comparison(Protocol):
     """How observations are compared; ``parts`` are arrays with a row for each."""
 
+    @property
+    def size(self) -> int:
+        """Numbers that one pair's comparison touches, about."""
+
     def table(self, left: Parts, right: Parts) -> Array:
         """Compare each row of ``left`` with each of ``right``."""
 
@@ -41,10 +45,14 @@ class Comparison(Protocol):
 
 @dataclass(frozen=True)
 class Compiled:
-    """A comparison by kernels, on one packed array."""
+    """A comparison by kernels, on one packed array.
+
+    ``size`` is the numbers that one pair's comparison touches.
+    """
 
     tile_kernel: Callable[[Array, Array], Array]
     pairs_kernel: Callable[[Array, Index, Index], Array]
+    size: int
 
     def table(self, left: Parts, right: Parts) -> Array:
         """Compare each row of ``left`` with each of ``right``."""
@@ -152,11 +160,11 @@ def compare_models(models: LocalModels, kind: str = "wasserstein2", *, random_st
     embedding = partial(_embed, models.means, models.covariances)
     if kind == "wasserstein2":
         packed = _by_parts(wasserstein.pack, models.means, models.covariances)
-        compiled = Compiled(wasserstein.wasserstein2_tile, wasserstein.wasserstein2_pairs)
+        compiled = Compiled(wasserstein.wasserstein2_tile, wasserstein.wasserstein2_pairs, d**3 + 10)
         return Dissimilarity(kind, (packed,), compiled, partial(_by_parts, wasserstein.embed, packed))
     if kind == "kl":
         packed = _by_parts(symmetric_kl.pack, models.means, _definite(models, kind))
-        compiled = Compiled(symmetric_kl.symmetric_kl_tile, symmetric_kl.symmetric_kl_pairs)
+        compiled = Compiled(symmetric_kl.symmetric_kl_tile, symmetric_kl.symmetric_kl_pairs, d**3 + 10)
         return Dissimilarity(kind, (packed,), compiled, embedding)
     if kind in ("js", "tv"):
         factors = _by_parts(np.linalg.cholesky, _definite(models, kind))

@@ -43,6 +43,10 @@ class Engine(Archived):
         """Comparisons of models for each pair."""
         return self.exact_pairs / self.pairs if self.pairs else 0.0
 
+    def tell_pairs(self) -> str:
+        """Say how many pairs were compared."""
+        return f"{self.name} engine: {self.exact_pairs:,} comparisons of models, {self.exact_share:.2g} for each pair"
+
     def __str__(self) -> str:
         return f"{self.name} engine: {self.reason}"
 

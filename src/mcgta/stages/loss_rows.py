@@ -19,8 +19,8 @@ from mcgta.stages.labelling import number
 from mcgta.stages.loss import Loss
 from mcgta.types import Array, Index, Labels, Mask
 
-_TILE = 512
-_ENTRIES = 2**19  # losses that one task holds
+_ENTRIES = 2**18  # losses that one task holds at most
+_WORK = 2**27  # numbers that one task touches, so that it is soon done and Ctrl-C noticed
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +31,14 @@ class LossRows:
     ----------
     between : returns those of some rows with some columns, both ascending
     count : N
-    share : pairs of one row that are worth a thread
+    entries : losses that one task reads
+    share : those of one row that are worth a thread
     table : (N, N) all of them, where they are held
     """
 
     between: Callable[[Index, Index], Array]
     count: int
+    entries: int = _ENTRIES
     share: int = 4096
     table: Array | None = None
 
@@ -60,7 +62,8 @@ class LossRows:
                 out[:, low:high][rows[:, None] == middle] = 0.0
             return out
 
-        return cls(between, len(loss))
+        entries = max(64, min(_ENTRIES, _WORK // loss.dissimilarity.comparison.size))
+        return cls(between, len(loss), entries, share=min(entries, cls.share))
 
     @classmethod
     def of_table(cls, matrix: Array) -> LossRows:
@@ -69,7 +72,7 @@ class LossRows:
         def between(rows: Index, cols: Index) -> Array:
             return matrix[_consecutive(rows)][:, _consecutive(cols)]
 
-        return cls(between, len(matrix), len(matrix), matrix)
+        return cls(between, len(matrix), share=len(matrix), table=matrix)
 
     def __len__(self) -> int:
         return self.count
@@ -78,7 +81,8 @@ class LossRows:
         self, eps: float, wanted: int, *, n_jobs: int | None = None, progress: Progress | None = None
     ) -> tuple[Mask, int]:
         """Tell which rows have ``wanted`` within eps, themselves included; and the pairs compared."""
-        parts = self._parts()
+        every = np.arange(self.count)
+        parts = [every[part] for part in tiles(self.count, self._side)]
         pieces = [(a, b) for k, a in enumerate(parts) for b in parts[k:]]
 
         def look(piece: tuple[Index, Index]) -> tuple[Index, Index]:
@@ -101,7 +105,7 @@ class LossRows:
         """Rank the components of the core rows by their first members, -1 for other rows; and the pairs compared."""
         parent = np.arange(self.count)
         inside = np.flatnonzero(core)
-        parts = [inside[part] for part in tiles(inside.size, _TILE)]
+        parts = [inside[part] for part in tiles(inside.size, self._side)]
         exact = 0
         with (progress or Progress()).stage("components", len(parts)) as advance:
             for k, rows in enumerate(parts):
@@ -111,7 +115,7 @@ class LossRows:
                 open_ = [cols for cols in parts[k:] if one.size > 1 or (roots[cols] != one[0]).any()]
                 losses = run(partial(self.between, rows), open_, n_jobs=n_jobs)
                 for cols, values in zip(open_, losses, strict=True):
-                    join_near(values <= eps, rows, cols, parent)
+                    join_near(np.ascontiguousarray(values <= eps), rows, cols, parent)
                     exact += rows.size * cols.size
                 advance(1)
         ranks = np.full(self.count, -1, dtype=np.int64)
@@ -228,7 +232,7 @@ class LossRows:
         progress: Progress | None,
     ) -> Array:
         """Join what a function finds for some rows at a time, which it compares with ``width`` others."""
-        parts = [rows[part] for part in tiles(rows.size, max(1, min(_TILE, _ENTRIES // max(width, 1))))]
+        parts = [rows[part] for part in tiles(rows.size, max(1, self.entries // max(width, 1)))]
         found = []
         with (progress or Progress()).stage(stage, rows.size) as advance:
             for part, values in zip(parts, run(look, parts, n_jobs=n_jobs), strict=True):
@@ -236,8 +240,10 @@ class LossRows:
                 advance(part.size)
         return np.concatenate(found) if found else np.empty(0)
 
-    def _parts(self) -> list[Index]:
-        return [np.arange(part.start, part.stop) for part in tiles(self.count, _TILE)]
+    @property
+    def _side(self) -> int:
+        """Rows and columns of a tile."""
+        return int(np.sqrt(self.entries))
 
     @staticmethod
     def _pairs(count: int) -> int:

@@ -1,0 +1,93 @@
+"""On real measurements, too, the tree and the tiles give what scikit-learn and SciPy give on the dense loss, to the last label."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import minimum_spanning_tree
+from sklearn.cluster import DBSCAN, OPTICS
+
+from mcgta import MCGTA
+from mcgta.stages.clustering import cluster
+from mcgta.stages.labelling import drop_small, number
+from mcgta.stages.loss import Loss
+from mcgta.stages.loss_rows import LossRows
+from mcgta.stages.loss_tree import LossTree
+from mcgta.types import Array
+
+FOLDER = Path(os.environ.get("MCGTA_DATA", Path(__file__).parents[2] / "shared" / "data"))
+NAMES = ("pavement", "vehicle", "inat_subset")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not all((FOLDER / f"{name}.npz").exists() for name in NAMES),
+        reason="the benchmark data are not at hand; MCGTA_DATA names their folder",
+    ),
+]
+
+PIECES = {
+    "pavement": ("pavement", slice(None), slice(None)),
+    "pavement, 5 columns": ("pavement", slice(None), slice(5)),
+    "vehicle, beginning": ("vehicle", slice(0, 2500), slice(None)),
+    "vehicle, middle": ("vehicle", slice(7000, 9500), slice(None)),
+    "vehicle, end": ("vehicle", slice(-2500, None), slice(None)),
+    "iNat subset": ("inat_subset", slice(None), slice(None)),
+    "iNat subset, 4 columns": ("inat_subset", slice(None), slice(4)),
+}
+
+
+@pytest.fixture(scope="module", params=PIECES)
+def piece(request: pytest.FixtureRequest) -> tuple[Loss, Array]:
+    """The loss of a piece of data, and its table."""
+    name, rows, columns = PIECES[request.param]
+    with np.load(FOLDER / f"{name}.npz") as arrays:
+        X = arrays["X"][rows, columns].astype(float)
+        where = {"positions": arrays["coords"]} if "coords" in arrays else {}
+    metric = "haversine" if where else "auto"
+    fitted = MCGTA(n_neighbors=30, metric=metric, beta=0.5, margin=0.01).fit(X, **where)
+    held = fitted._restore().loss
+    return replace(held, dissimilarity=replace(held.dissimilarity, cached=None)), held.matrix()
+
+
+@pytest.mark.parametrize("share", [0.002, 0.02, 0.1])
+@pytest.mark.parametrize("min_samples", [5, 30])
+def test_dbscan_is_scikit_learns(piece: tuple[Loss, Array], share: float, min_samples: int) -> None:
+    loss, matrix = piece
+    eps = float(np.quantile(matrix[np.triu_indices(len(matrix), 1)], share))
+    theirs = DBSCAN(eps=eps, min_samples=min_samples, metric="precomputed").fit(matrix)
+    ways = (LossTree.of, LossRows.of) if (share, min_samples) == (0.02, 30) else (LossTree.of,)
+    for near in (way(loss) for way in ways):
+        found, _ = cluster(near, eps=eps, min_samples=min_samples)
+        np.testing.assert_array_equal(found.labels, number(theirs.labels_))
+        np.testing.assert_array_equal(np.flatnonzero(found.core), theirs.core_sample_indices_)
+
+
+def test_the_spanning_tree_weighs_what_scipys_does(piece: tuple[Loss, Array]) -> None:
+    loss, matrix = piece
+    core = np.partition(matrix, 19, axis=1)[:, 19]
+    above = np.triu(np.maximum(np.maximum(matrix, core[:, None]), core) + 1.0, 1)  # SciPy takes zeros for no edge
+    expected = np.sort(minimum_spanning_tree(above).data) - 1.0
+    labels = []
+    for near in (LossTree.of(loss), LossRows.of(loss)):
+        _, _, weights, own, _ = near.span(20)
+        np.testing.assert_array_equal(own, core)
+        np.testing.assert_allclose(np.sort(weights), expected, rtol=0, atol=1e-12 * max(1.0, expected.max()))
+        labels.append(cluster(near, "hdbscan", min_samples=20)[0].labels)
+    np.testing.assert_array_equal(labels[0], labels[1])
+
+
+def test_optics_is_scikit_learns(piece: tuple[Loss, Array]) -> None:
+    loss, matrix = piece
+    if len(loss) > 1100:
+        pytest.skip("scikit-learn takes half a minute for 3,000 observations")
+    theirs = OPTICS(min_samples=20, min_cluster_size=20, metric="precomputed").fit(matrix)
+    for near in (LossTree.of(loss), LossRows.of(loss)):
+        found, _ = cluster(near, "optics", min_samples=20)
+        np.testing.assert_array_equal(found.ordering, theirs.ordering_)
+        np.testing.assert_array_equal(found.reachability, theirs.reachability_)
+        np.testing.assert_array_equal(found.labels, number(drop_small(theirs.labels_, 20)))
