@@ -1,4 +1,4 @@
-"""On real measurements, too, the tree and the tiles give what scikit-learn and SciPy give on the dense loss, to the last label."""
+"""On real measurements, too, the tree and the tiles give what scikit-learn and SciPy give on the dense loss."""
 
 from __future__ import annotations
 

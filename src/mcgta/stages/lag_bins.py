@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.spatial import KDTree
 
-from mcgta.kernels.metrics import TIE
+from mcgta.kernels.metrics import EARTH_RADIUS, FLAT, SPHERE, TIE
+from mcgta.kernels.tree import bound_boxes, build_tree
 from mcgta.parallel import triangle
 from mcgta.positions import Positions
 from mcgta.types import Array, Index
 
 _TILE = 1024
-# Places that are all farther apart than half of the largest distance: no more fit into four dimensions.
-_FEW_PLACES = 700
+# Places that are all farther apart than half of the largest distance: no more fit into four dimensions, even where distances
+# are up to pi / 2 times those of points.
+_FEW_PLACES = 1400
 
 
 def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_lag: float | None) -> Array:
@@ -38,27 +41,21 @@ def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_la
 def extent(positions: Positions) -> tuple[float, float]:
     """Return the least and the largest positive distance within groups.
 
-    The least counts as zero where there are so many places that it cannot exceed half of the largest. Where distances grow with
-    those of points, only points near the border of their group are measured: with c the middle of a group's points, R the
-    largest distance from it and D a distance already found, neither end of a longer one can be within D - R of c.
+    The least counts as zero where there are so many places that it cannot exceed half of the largest.
     """
-    if positions.points is None or (positions.metric == "spacetime" and positions.space == "haversine"):
+    if positions.points is None:
         least, largest = _measure(positions)
         return (least if np.isfinite(least) else 0.0), largest
     least, largest = np.inf, 0.0
     for code in np.unique(positions.groups):
         members = np.flatnonzero(positions.groups == code)
-        points, chosen = np.unique(positions.points[members], axis=0, return_index=True)
+        _, chosen = np.unique(positions.points[members], axis=0, return_index=True)
         places = members[chosen]
         if places.size <= _FEW_PLACES:
             low, high = _measure(positions.take(places))
             least, largest = min(least, low), max(largest, high)
-            continue
-        least = 0.0
-        reach = np.linalg.norm(points - points.mean(axis=0), axis=1)
-        found = max(_sweep(points), 0.0) * (1 - 1e-9)
-        outer = places[reach + reach.max() >= found]
-        largest = max(largest, _measure(positions.take(outer))[1])
+        else:
+            least, largest = 0.0, max(largest, _farthest(positions.take(places)))
     return (least if np.isfinite(least) else 0.0), largest
 
 
@@ -75,13 +72,59 @@ def bin_of(distance: Array, edges: Array, rounding: float) -> Index:
     return np.where(where < edges.size - 1, where, -1)
 
 
-def _sweep(points: Array) -> float:
-    """Return a distance that occurs and is among the largest: go from a point to the farthest from it, a few times."""
-    at, best = points[0], 0.0
-    for _ in range(4):
-        distance = np.linalg.norm(points - at, axis=1)
-        at, best = points[distance.argmax()], max(best, float(distance.max()))
+def _farthest(positions: Positions) -> float:
+    """Return the largest distance, by halving boxes of places and dropping pairs of boxes that are closer than what was found."""
+    assert positions.points is not None
+    points = positions.points
+    if positions.kind == SPHERE:  # the farthest is the nearest to the antipode
+        _, other = KDTree(points).query(-points)
+        return float(positions.of_pairs(np.arange(len(positions)), other).max())
+    order, nodes = build_tree(points, np.ones(points.shape[1]))
+    boxes = bound_boxes(points[order], nodes)
+    best, at = 0.0, order[:1]
+    for _ in range(4):  # from a place to the farthest from it
+        distance = positions.between(at, order)[0]
+        at, best = order[[distance.argmax()]], max(best, float(distance.max()))
+    left, right = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    while left.size:
+        first = order[nodes[left, 0]], order[nodes[right, 0]]
+        best = max(best, float(positions.of_pairs(*first).max()))
+        most = _at_most(boxes[left], boxes[right], positions.kind)
+        open_ = np.argsort(-most, kind="stable")[: np.count_nonzero(most > best)]
+        left, right = left[open_], right[open_]
+        leaves = (nodes[left, 2] < 0) & (nodes[right, 2] < 0)
+        for u, v in zip(left[leaves].tolist(), right[leaves].tolist(), strict=True):
+            if _at_most(boxes[[u]], boxes[[v]], positions.kind)[0] > best:
+                inside = (order[nodes[w, 0] : nodes[w, 1]] for w in (u, v))
+                best = max(best, float(positions.between(*inside).max()))
+        left, right = _halve(left[~leaves], right[~leaves], nodes)
     return best
+
+
+def _at_most(a: Array, b: Array, kind: int | None) -> Array:
+    """Return what the distance of a place in one box from one in another cannot exceed, for pairs of boxes."""
+    columns = a.shape[1] // 2
+    shift = np.maximum(a[:, columns:] - b[:, :columns], b[:, columns:] - a[:, :columns])
+    room = 1 + 1e-9
+    if kind == FLAT:
+        return room * np.linalg.norm(shift, axis=1)
+    chord = np.linalg.norm(shift[:, :3], axis=1) / (2 * EARTH_RADIUS)
+    # Near the antipode a chord says little about the arc, and its rounding much.
+    arc = 2 * EARTH_RADIUS * np.arcsin(np.minimum(chord + 1e-15, 1.0))
+    return room * np.hypot(arc, shift[:, 3])
+
+
+def _halve(left: Index, right: Index, nodes: Index) -> tuple[Index, Index]:
+    """Replace the larger node of each pair by its children; of a node and itself there are three pairs of children."""
+    size = nodes[:, 1] - nodes[:, 0]
+    same = left == right
+    swap = (nodes[left, 2] < 0) | ((nodes[right, 2] >= 0) & (size[right] > size[left]))
+    large, small = np.where(swap, right, left)[~same], np.where(swap, left, right)[~same]
+    child = nodes[left[same], 2]
+    return (
+        np.concatenate([nodes[large, 2], nodes[large, 2] + 1, child, child, child + 1]),
+        np.concatenate([small, small, child, child + 1, child + 1]),
+    )
 
 
 def _measure(positions: Positions) -> tuple[float, float]:
