@@ -18,6 +18,7 @@ from mcgta.kernels.hierarchy import hierarchy_labels
 from mcgta.kernels.metrics import FLAT, TIE
 from mcgta.kernels.tree_connect import begin, connect
 from mcgta.kernels.tree_nearest import nearest_losses, reach_anchors
+from mcgta.kernels.tree_order import begin_walk, walk_on
 from mcgta.kernels.tree_search import count_near, first_near
 from mcgta.kernels.tree_span import begin_round, begin_span, end_round, look_around
 from mcgta.kernels.wasserstein import embed, features_of, pair_functions, pair_workspace
@@ -28,7 +29,7 @@ from mcgta.stages.loss import Loss
 from mcgta.types import Array, Index, Labels, Mask
 
 _TILE = 256  # points that one task looks at
-_STEPS = 20_000  # pairs of nodes that are looked at before somebody may interrupt
+_STEPS = 20_000  # nodes, or pairs of nodes, that are looked at before somebody may interrupt
 _ROUNDING = 1e-12  # of the largest trace and eps: what bounds and exact values may be off
 
 
@@ -39,13 +40,13 @@ class LossTree:
     Attributes
     ----------
     loss : the loss of every pair, which it gives the same answers as
-    order : (N,) row of each point of the tree
+    rows : (N,) row of each point of the tree
     tree, data : what kernels take; see :mod:`mcgta.kernels.tree_search`
     largest : the largest trace of a covariance
     """
 
     loss: Loss
-    order: Index
+    rows: Index
     tree: tuple[Array, Index, Array, Array]
     data: tuple[Array, Index, Array, Index]
     largest: float
@@ -94,10 +95,10 @@ class LossTree:
         exact += more
         found, more = self._border(eps, ranks, n_jobs, told)
         labels = np.empty(len(self), dtype=np.int64)
-        labels[self.order] = found
+        labels[self.rows] = found
         kept = drop_small(labels, min_cluster_size)
         cores = np.zeros(len(self), dtype=bool)
-        cores[self.order] = core
+        cores[self.rows] = core
         labels = number(kept)
         cores &= labels >= 0
         own = np.where(cores, np.nan, np.inf)
@@ -110,14 +111,14 @@ class LossTree:
         """Loss of the k-th nearest, itself included, of the wanted rows, infinite for others; and the pairs compared."""
         out = np.full(len(self), np.inf)
         law, calls = self._law(0.0)
-        mask = wanted[self.order]
+        mask = wanted[self.rows]
 
         def look(part: slice) -> int:
             return nearest_losses(self.tree, self.data, law, calls, self._room(), part.start, part.stop, k, mask, out)
 
         exact = self._sweep("nearest", look, n_jobs, progress)
         back = np.empty(len(self))
-        back[self.order] = out
+        back[self.rows] = out
         return back, exact
 
     def reach(
@@ -136,12 +137,12 @@ class LossTree:
         """
         out = np.full(len(self), np.inf)
         law, calls = self._law(0.0)
-        place = labels[self.order]
-        held = np.where(core[self.order], own[self.order], np.inf)
+        place = labels[self.rows]
+        held = np.where(core[self.rows], own[self.rows], np.inf)
         nodes = self.tree[1]
         clusters = (
             place,
-            np.where(core[self.order], place, -1),
+            np.where(core[self.rows], place, -1),
             held,
             trees.bound_boxes(held[:, None], nodes)[:, 0].copy(),
         )
@@ -153,7 +154,7 @@ class LossTree:
 
         self._sweep("strengths", look, n_jobs, progress)
         back = np.empty(len(self))
-        back[self.order] = out
+        back[self.rows] = out
         return back
 
     def hdbscan(
@@ -200,7 +201,7 @@ class LossTree:
         """Return the edges (i, j, weight) of a minimum spanning tree of mutual reachability, core distances, pairs compared."""
         told, count = progress or Progress(), len(self)
         own, exact = self.own(np.ones(count, dtype=bool), min_samples, n_jobs=n_jobs, progress=told)
-        core = own[self.order]
+        core = own[self.rows]
         law, calls = self._law(0.0)
         state = begin_span(core, trees.bound_boxes(core[:, None], self.tree[1])[:, 0].copy())
         parent, room = np.arange(count), self._room()
@@ -212,7 +213,32 @@ class LossTree:
                     exact += look_around(self.tree, self.data, law, calls, room, state, part.start, part.stop)
                 before, edges = edges, end_round(parent, state, i, j, weights, edges)
                 advance(edges - before)
-        return self.order[i], self.order[j], weights, own, exact
+        return self.rows[i], self.rows[j], weights, own, exact
+
+    def order(
+        self, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Index, Array, Array, Index, int]:
+        """Order the rows as scikit-learn's OPTICS does on the table, without a largest radius.
+
+        Returns its ordering, reachabilities, core distances and predecessors (-1 for the first), and the pairs compared.
+        """
+        told, count = progress or Progress(), len(self)
+        if not 1 <= min_samples <= count:
+            raise ValueError(f"min_samples={min_samples} must be from 1 to the number of observations, {count}")
+        own, exact = self.own(np.ones(count, dtype=bool), min_samples, n_jobs=n_jobs, progress=told)
+        core = np.around(own, decimals=15)
+        points, nodes, boxes, places = self.tree
+        left = (points, nodes, boxes.copy(), places)
+        walk, (law, calls), room = begin_walk(core[self.rows], self.rows, nodes), self._law(0.0), self._room()
+        _, _, reached, before, _, ordering, *_, done = walk
+        with told.stage("ordering", count) as advance:
+            while (first := int(done[0])) < count:
+                exact += walk_on(left, self.data, law, calls, room, walk, _STEPS)
+                advance(int(done[0]) - first)
+        reachability, predecessor = np.empty(count), np.empty(count, dtype=np.int64)
+        reachability[self.rows] = reached
+        predecessor[self.rows] = np.where(before < 0, -1, self.rows[before])
+        return self.rows[ordering], reachability, core, predecessor, exact
 
     def _sweep(self, stage: str, look: Callable[[slice], int], n_jobs: int | None, progress: Progress | None) -> int:
         """Let threads look at all points; return the pairs compared."""
@@ -238,9 +264,9 @@ class LossTree:
         self, eps: float, ranks: Labels, *, n_jobs: int | None = None, progress: Progress | None = None
     ) -> tuple[Labels, int]:
         """Give rows without a cluster (-1) the lowest number of a clustered one within eps; and the pairs compared."""
-        found, exact = self._border(eps, ranks[self.order], n_jobs, progress or Progress())
+        found, exact = self._border(eps, ranks[self.rows], n_jobs, progress or Progress())
         labels = np.empty(len(self), dtype=np.int64)
-        labels[self.order] = found
+        labels[self.rows] = found
         return labels, exact
 
     def _components(self, eps: float, core: Mask, progress: Progress) -> tuple[Index, int]:
@@ -259,7 +285,7 @@ class LossTree:
         while (roots[roots] != roots).any():
             roots = roots[roots]
         inside = np.flatnonzero(core)
-        inside = inside[np.argsort(self.order[inside], kind="stable")]
+        inside = inside[np.argsort(self.rows[inside], kind="stable")]
         ranks = np.full(len(self), -1, dtype=np.int64)
         ranks[inside] = number(roots[inside])
         return ranks, exact
