@@ -17,6 +17,7 @@ from mcgta.kernels.compiled import native
 from mcgta.kernels.metrics import FLAT, TIE
 from mcgta.kernels.tree_connect import begin, connect
 from mcgta.kernels.tree_nearest import nearest_losses, reach_anchors
+from mcgta.kernels.tree_order import begin_walk, walk_on
 from mcgta.kernels.tree_search import count_near, first_near
 from mcgta.kernels.tree_span import begin_round, begin_span, end_round, look_around
 from mcgta.kernels.wasserstein import embed, features_of, pair_functions, pair_workspace
@@ -27,7 +28,7 @@ from mcgta.stages.loss import Loss
 from mcgta.types import Array, Index, Labels, Mask
 
 _TILE = 256  # points that one task looks at
-_STEPS = 20_000  # pairs of nodes that are looked at before somebody may interrupt
+_STEPS = 20_000  # nodes, or pairs of nodes, that are looked at before somebody may interrupt
 _ASKED = 128  # observations that tell how well bounds do
 _ROUNDING = 1e-12  # of the largest trace and eps: what bounds and exact values may be off
 
@@ -224,6 +225,31 @@ class LossTree:
                 before, edges = edges, end_round(parent, state, i, j, weights, edges)
                 advance(edges - before)
         return self.rows[i], self.rows[j], weights, own, exact
+
+    def order(
+        self, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> tuple[Index, Array, Array, Index, int]:
+        """Order the rows as scikit-learn's OPTICS does on the table, without a largest radius.
+
+        Returns its ordering, reachabilities, core distances and predecessors (-1 for the first), and the pairs compared.
+        """
+        told, count = progress or Progress(), len(self)
+        if not 1 <= min_samples <= count:
+            raise ValueError(f"min_samples={min_samples} must be from 1 to the number of observations, {count}")
+        own, exact = self.own(np.ones(count, dtype=bool), min_samples, n_jobs=n_jobs, progress=told)
+        core = np.around(own, decimals=15)
+        points, nodes, boxes, places = self.tree
+        left = (points, nodes, boxes.copy(), places)
+        walk, (law, calls), room = begin_walk(core[self.rows], self.rows, nodes), self._law(0.0), self._room()
+        _, _, reached, before, _, ordering, *_, done = walk
+        with told.stage("ordering", count) as advance:
+            while (first := int(done[0])) < count:
+                exact += walk_on(left, self.data, law, calls, room, walk, _STEPS)
+                advance(int(done[0]) - first)
+        reachability, predecessor = np.empty(count), np.empty(count, dtype=np.int64)
+        reachability[self.rows] = reached
+        predecessor[self.rows] = np.where(before < 0, -1, self.rows[before])
+        return self.rows[ordering], reachability, core, predecessor, exact
 
     def _sweep(self, stage: str, look: Callable[[slice], int], n_jobs: int | None, progress: Progress | None) -> int:
         """Let threads look at all points; return the pairs compared."""
