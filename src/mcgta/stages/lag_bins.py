@@ -73,7 +73,7 @@ def bin_of(distance: Array, edges: Array, rounding: float) -> Index:
 
 
 def _farthest(positions: Positions) -> float:
-    """Return the largest distance, by halving boxes of places and dropping pairs of boxes that are closer than what was found."""
+    """Return the largest distance, by halving boxes of places and dropping pairs of boxes that are closer than one found."""
     assert positions.points is not None
     points = positions.points
     if positions.kind == SPHERE:  # the farthest is the nearest to the antipode
