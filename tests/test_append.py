@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +15,9 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.exceptions import NotFittedError
 
 import mcgta.algorithm
-from mcgta import MCGTA, fit_local_models, load
+from mcgta import MCGTA, appending, fit_local_models, load
 from mcgta.datasets import make_series
+from mcgta.stages.loss_tree import LossTree
 
 ALIKE = (
     "labels_",
@@ -58,7 +61,7 @@ def assert_alike(model, expected, *, bits=True):
         else:
             np.testing.assert_allclose(getattr(model, name), getattr(expected, name), atol=1e-9, err_msg=name)
     assert model.failed_ == expected.failed_
-    assert model.engine_ == expected.engine_
+    assert (model.engine_.name, model.engine_.pairs) == (expected.engine_.name, expected.engine_.pairs)
     assert model.objective_.total == pytest.approx(expected.objective_.total, rel=1e-9)
     assert_models_alike(model.local_models_, expected.local_models_, bits=bits)
     np.testing.assert_array_equal(model.positions_.coordinates, expected.positions_.coordinates)
@@ -185,20 +188,94 @@ def test_priors_robust_and_sampled_models_are_those_of_a_fit_on_all(options):
     assert_models_alike(model.local_models_.take(data.order), expected, bits=False)
 
 
+@contextmanager
+def by_tree(small=0, few=1.0):
+    """Make fits take the tree, and appending ask who is near what has changed, however much that is."""
+    chosen = mcgta.algorithm.choose_engine
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mcgta.algorithm, "choose_engine", lambda count, **given: chosen(count, small=small, **given))
+        patch.setattr(appending, "_FEW", few)
+        yield patch
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kind=st.sampled_from(PLACES),
+    options=st.sampled_from([{}, {"beta": 0.0}, {"min_samples": 3}, {"beta": 4.0, "lags": 1}, {"min_cluster_size": 9}]),
+    groups=st.sampled_from([1, 1, 3]),
+    scattered=st.booleans(),
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    scale=st.sampled_from([0.5, 1.0, 2.0]),
+    seed=st.integers(0, 2**16),
+)
+def test_what_is_dense_is_found_by_what_has_changed(kind, options, groups, scattered, sizes, scale, seed):
+    rng = np.random.default_rng(seed)
+    count = 120 + sum(sizes)
+    X = ragged(rng, count)
+    positions, params = places(kind, rng, count)
+    where = {} if positions is None else {"positions": positions}
+    if groups > 1:
+        where["groups"] = rng.integers(0, groups, count)
+    if scattered:
+        order = rng.permutation(count)
+        X, where = X[order], {name: values[order] for name, values in where.items()}
+    with by_tree():
+        first = {name: values[:120] for name, values in where.items()}
+        eps = scale * quietly(MCGTA(6, **params, **options).fit, X[:120], **first).eps_
+        model = quietly(MCGTA(6, eps=eps, **params, **options).fit, X[:120], **first)
+        for size in sizes:
+            part = slice(len(model.labels_), len(model.labels_) + size)
+            quietly(model.append, X[part], **{name: values[part] for name, values in where.items()})
+        assert model.engine_.name == "tree"
+        assert_alike(model, fit_on_all(model, X, **where))
+
+
 @pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan"])
 @pytest.mark.parametrize("end", [True, False])
-def test_appending_works_by_the_tree_too(monkeypatch, clusterer, end):
-    chosen = mcgta.algorithm.choose_engine
-    monkeypatch.setattr(mcgta.algorithm, "choose_engine", lambda count, **given: chosen(count, small=450, **given))
+def test_a_fit_that_outgrows_the_table_takes_the_tree(clusterer, end):
     data = make_series(500, n_clusters=3, separation=1.5, segment_lengths=(20, 40), random_state=1)
     order = np.arange(500) if end else np.random.default_rng(2).permutation(500)
     X, times = data.X[order], np.arange(500.0)[order]
-    model = empirical(20, clusterer=clusterer, min_samples=5).fit(X[:440], positions=times[:440])
-    assert (model.engine_.name, model.n_clusters_ > 0) == ("dense", True)
-    model.append(X[440:], positions=times[440:])
-    assert model.engine_.name == "tree"
-    assert_alike(model, fit_on_all(model, X, positions=times))
-    np.testing.assert_array_equal(model.labels_at(0.2), fit_on_all(model, X, positions=times).labels_at(0.2))
+    with by_tree(small=450):
+        model = empirical(20, clusterer=clusterer, min_samples=5).fit(X[:440], positions=times[:440])
+        assert (model.engine_.name, model.n_clusters_ > 0) == ("dense", True)
+        model.append(X[440:], positions=times[440:])
+        assert model.engine_.name == "tree"
+        expected = fit_on_all(model, X, positions=times)
+        assert_alike(model, expected)
+        np.testing.assert_array_equal(model.labels_at(0.2), expected.labels_at(0.2))
+
+
+def test_few_places_are_counted_again():
+    data = make_series(1020, n_clusters=3, separation=1.5, segment_lengths=(20, 40), random_state=1)
+    counted = []
+
+    def dense(tree, eps, wanted, known, *rest):
+        counted.append(None if known is None else int((known < 0).sum()))
+        return inner(tree, eps, wanted, known, *rest)
+
+    inner = LossTree._dense
+    with by_tree(few=1 / 8) as patch:
+        patch.setattr(LossTree, "_dense", dense)
+        model = empirical(20).fit(data.X[:1000]).append(data.X[1000:])
+        assert counted[0] is None
+        assert 20 <= counted[1] < 60
+        assert model.n_clusters_ > 0
+        assert_alike(model, fit_on_all(model, data.X))
+
+
+def test_far_away_observations_that_move_the_reach_of_the_penalty_have_everybody_counted():
+    # Five steps are beyond a range of 5, but not beside 10^12.
+    times, groups = np.r_[1.0002 * np.arange(300), 1e12 + np.arange(5)], np.repeat([0, 1], [300, 5])
+    X = ragged(np.random.default_rng(0), 305)
+    with by_tree():
+        model = empirical(5, bins=np.linspace(0, 5.5, 12)).fit(X[:300], positions=times[:300])
+        model.semivariogram_ = replace(model.semivariogram_, range_=5.0)
+        model = model.refit(eps=0.5, beta=20.0, margin=3.0, min_samples=8)
+        before = model.core_sample_indices_
+        model.append(X[300:], positions=times[300:], groups=groups[300:])
+        assert set(before.tolist()) - set(model.core_sample_indices_.tolist())
+        assert_alike(model, fit_on_all(model, X, positions=times, groups=groups))
 
 
 def test_groups_without_positions_go_on_where_each_has_ended():
@@ -386,7 +463,7 @@ def test_a_failure_leaves_the_fit_as_it_was(monkeypatch, series, error, where):
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(mcgta.algorithm if where != "find_neighborhoods" else mcgta.appending, where, fail)
+        patch.setattr(mcgta.algorithm if where != "find_neighborhoods" else appending, where, fail)
         with pytest.raises(error):
             model.append(series.X[90:], positions=series.positions[90:])
     assert vars(model).keys() == before.keys()

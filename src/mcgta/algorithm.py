@@ -32,7 +32,7 @@ from mcgta.stages.loss_tree import LossTree
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
 from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
-from mcgta.types import Array, Index
+from mcgta.types import Array, Index, Labels
 
 EPS_SHARE = 0.4
 """The radius of DBSCAN, in expected differences of two samples of one model."""
@@ -49,6 +49,8 @@ class Stages:
     kept : the rows of ``data`` that can be compared; the loss is about these
     failed : why others cannot, by the user's rows
     loss : which holds dissimilarity, positions and semivariogram
+    cores : of those that the loss is about, whether they are known to be core (1) or not (0), or have to be counted
+        out (-1), for DBSCAN by the tree; None where nothing is known
     """
 
     data: Observations
@@ -57,6 +59,7 @@ class Stages:
     kept: Index
     failed: dict[int, str]
     loss: Loss
+    cores: Labels | None = None
 
     @property
     def rows(self) -> Index:
@@ -216,6 +219,7 @@ class Algorithm:
         if self.clusterer == "hdbscan":
             size = max(2, self.min_cluster_size or samples)
             return tree.hdbscan(samples, min_cluster_size=size, eps=0.0 if eps == "auto" else float(eps), **options)
+        options["known"] = stages.cores
         return tree.dbscan(float(eps), samples, min_cluster_size=self.min_cluster_size or 1, **options)
 
     def dense(self, n_neighbors: int) -> int:

@@ -1,4 +1,8 @@
-"""Adding observations to a fit: only models whose neighbourhood has changed are fitted again."""
+"""Adding observations to a fit: what nothing new is near to is taken from there.
+
+Only models whose neighbourhood has changed are fitted again. With the radius and the semivariogram of before, whether an
+observation is core can change only where a model that has changed is, or was, within the radius; others are not counted again.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,16 @@ from mcgta.parallel import tiles
 from mcgta.position_input import read_distances, read_positions
 from mcgta.positions import Positions
 from mcgta.progress import Progress
+from mcgta.stages.engine import Engine
 from mcgta.stages.local_models import LocalModels
+from mcgta.stages.loss_tree import LossTree
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import MixturePrior
 from mcgta.stages.semivariogram import Semivariogram
-from mcgta.types import Array, Index, Mask
+from mcgta.types import Array, Index, Labels, Mask
 
 _TILE = 8192
+_FEW = 1 / 8  # share of changed models up to which it pays to ask who is near them
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +44,8 @@ class Before:
     semivariogram : to be used again; None to estimate it anew
     n_neighbors : size of the neighbourhoods
     seed : of everything that is random
+    failed, cores : rows without a model, and core ones
+    tree : over the models, if there is one
     """
 
     X: Array
@@ -47,6 +56,9 @@ class Before:
     semivariogram: Semivariogram | None
     n_neighbors: int
     seed: int
+    failed: Index
+    cores: Index
+    tree: LossTree | None
 
     def sort(self, X: Array, positions: Positions, lags: int) -> Observations:
         """Bring observations into canonical order, with the neighbourhoods and the seed of the fit."""
@@ -54,12 +66,12 @@ class Before:
 
 
 def append_stages(
-    before: Before, X: Array, positions: Any, groups: Any, algorithm: Algorithm, progress: Progress, *, tabled: bool
-) -> Stages:
+    before: Before, X: Array, positions: Any, groups: Any, algorithm: Algorithm, engine: Engine, progress: Progress
+) -> tuple[Stages, LossTree | None]:
     """Return what a fit on the observations of before and the new ones has computed when the clustering begins.
 
-    ``X``, ``positions`` and ``groups`` are those of the new observations, which follow the others in the user's order;
-    ``tabled`` says whether the clustering takes the table of all pairs.
+    ``X``, ``positions`` and ``groups`` are those of the new observations, which follow the others in the user's order. The
+    tree is that of the engine, if it takes one.
     """
     places = join_positions(before.positions, X.shape[0], positions, groups)
     every = np.concatenate([before.X, X])
@@ -67,20 +79,30 @@ def append_stages(
     data = before.sort(every, places, algorithm.lags)
     if positions is not None:
         _report_repeated(data, before.X.shape[0])
-    models = before.models
+    old = before.sort(before.X, before.positions, algorithm.lags)
+    models, fresh = before.models, np.ones(data.order.size, dtype=bool)
     if models is not None:
-        old = before.sort(before.X, before.positions, algorithm.lags)
-        models = _extend(models, old, data, before.prior, algorithm, progress)
+        models, fresh = _extend(models, old, data, before.prior, algorithm, progress)
     kept, failed = algorithm.comparable(data, models)
-    there = places.take(data.order[kept])
+    there = data.positions.take(kept)
     dissimilarity = algorithm.compare(data.X[kept], models and models.take(kept), data.seed)
-    if tabled:
+    if engine.name == "dense":
         dissimilarity.matrix(n_jobs=algorithm.n_jobs, progress=progress)
     semivariogram = before.semivariogram
     if semivariogram is None:
         semivariogram = algorithm.fit_semivariogram(dissimilarity, there, data.seed, progress)
-    loss = algorithm.loss(dissimilarity, there, semivariogram)
-    return Stages(data, before.prior, models, kept, failed, loss)
+    stages = Stages(data, before.prior, models, kept, failed, algorithm.loss(dissimilarity, there, semivariogram))
+    if engine.name == "dense":
+        return stages, None
+    with progress.stage("tree"):
+        tree = LossTree.of(stages.loss)
+    # Cores of clusters that were too small are not among those of before.
+    same = (
+        before.semivariogram is not None and algorithm.clusterer == "dbscan" and (algorithm.min_cluster_size or 1) == 1
+    )
+    if same and before.tree is not None and fresh.sum() <= _FEW * fresh.size and _same_reach(before.tree, tree):
+        stages = replace(stages, cores=_known_cores(before, before.tree, old, stages, tree, fresh, algorithm, progress))
+    return stages, tree
 
 
 def join_positions(places: Positions, count: int, positions: Any, groups: Any) -> Positions:
@@ -140,17 +162,17 @@ def _extend(
     prior: MixturePrior | None,
     algorithm: Algorithm,
     progress: Progress,
-) -> LocalModels:
-    """Return the models of all observations, in canonical order; ``models`` are those of the old ones in the user's."""
+) -> tuple[LocalModels, Mask]:
+    """Return the models of all observations, in canonical order, and which are new; ``models`` are in the user's order."""
     with progress.stage("neighbourhoods"):
         then, now = (
             find_neighborhoods(each.positions, each.n_neighbors, weights=algorithm.weights) for each in (old, data)
         )
-        rows = np.flatnonzero(outdated(old, then, data, now, slides=algorithm.covariance != "min_cov_det"))
-    fresh = algorithm.models_on(data.X, now.take(rows), prior, data.seed, progress)
+        fresh = outdated(old, then, data, now, slides=algorithm.covariance != "min_cov_det")
+    rows = np.flatnonzero(fresh)
     source = data.order.copy()
     source[rows] = len(models) + np.arange(rows.size)
-    return models.append(fresh).take(source)
+    return models.append(algorithm.models_on(data.X, now.take(rows), prior, data.seed, progress)).take(source), fresh
 
 
 def outdated(
@@ -199,3 +221,45 @@ def _place_in_block(near: Neighborhoods | TimeWindows) -> Index:
         return np.full(len(near), -1)
     starts, origins = near.windows
     return np.where(near.complete, (starts - origins) % near.n_neighbors, -1)
+
+
+def _known_cores(
+    before: Before,
+    old_tree: LossTree,
+    old: Observations,
+    stages: Stages,
+    tree: LossTree,
+    fresh: Mask,
+    algorithm: Algorithm,
+    progress: Progress,
+) -> Labels:
+    """Tell of each row of the loss whether it is core, 1, or not, 0, as far as that follows from the fit of before; -1 else.
+
+    A core one stays core unless a model that is no more was within the radius; any other stays none unless a new model is.
+    """
+    count, eps = stages.data.order.size, float(algorithm.eps)
+    changed, core, lost = (np.zeros(count, dtype=bool) for _ in range(3))
+    changed[stages.data.order] = fresh
+    core[before.cores] = True
+    compared = old.order[~np.isin(old.order, before.failed)]
+    lost[compared] = old_tree.near(eps, changed[compared], n_jobs=algorithm.n_jobs, progress=progress)
+    rows = stages.rows
+    gained = tree.near(eps, changed[rows], n_jobs=algorithm.n_jobs, progress=progress)
+    sure = ~changed[rows] & ~np.where(core[rows], lost[rows], gained)
+    return np.where(sure, core[rows], -1).astype(np.int64)
+
+
+def _same_reach(then: LossTree, now: LossTree) -> bool:
+    """Tell whether pairs are within the penalty's reach as before; how it is rounded depends on the largest position."""
+    low, high = sorted((then.reach_of_penalty, now.reach_of_penalty))
+    places = now.loss.positions
+    if low == high or now.loss.beta == 0:
+        return True
+    if places.metric != "time":
+        return False
+    slack = places.rounding
+    for times in np.split(places.coordinates[:, 0], np.flatnonzero(np.diff(places.groups)) + 1):
+        nearer = np.searchsorted(times, times + (low - slack))
+        if (nearer != np.searchsorted(times, times + (high + slack), side="right")).any():
+            return False
+    return True

@@ -352,9 +352,12 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             None if refresh else self.semivariogram_,
             self.n_neighbors_,
             self._seed,
+            np.array(list(self.failed_), dtype=np.intp),
+            self.core_sample_indices_,
+            self._tree,
         )
-        stages = append_stages(before, features, positions, groups, algorithm, progress, tabled=engine.name == "dense")
-        new._cluster(algorithm, stages, engine, None, progress)
+        stages, tree = append_stages(before, features, positions, groups, algorithm, engine, progress)
+        new._cluster(algorithm, stages, engine, tree, progress)
         # All at once and last, so that nothing that stops the work leaves half of it here.
         kept = (*params, "_algorithm")
         self.__dict__.update({name: value for name, value in vars(new).items() if name not in kept})

@@ -74,7 +74,8 @@ class LocalModels(Archived):
 
     def take(self, index: Index) -> LocalModels:
         """Return the models of some observations, in the order of ``index``."""
-        failures = {new: self.failures[old] for new, old in enumerate(index.tolist()) if old in self.failures}
+        rows = index.tolist() if self.failures else []
+        failures = {new: self.failures[old] for new, old in enumerate(rows) if old in self.failures}
         return LocalModels(self.means[index], self.covariances[index], failures, self.prior)
 
     def append(self, other: LocalModels) -> LocalModels:

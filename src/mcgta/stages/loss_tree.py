@@ -84,12 +84,16 @@ class LossTree:
         min_samples: int,
         *,
         min_cluster_size: int = 1,
+        known: Labels | None = None,
         n_jobs: int | None = None,
         progress: Progress | None = None,
     ) -> tuple[Clustering, int]:
-        """Cluster; return that, and the number of pairs that were compared exactly."""
+        """Cluster; return that, and the number of pairs that were compared exactly.
+
+        ``known`` (N,) tells of rows whether they are core, 1, or not, 0; for those at -1 it is found out.
+        """
         told = progress or Progress()
-        core, exact = self._dense(eps, min_samples, n_jobs, told)
+        core, exact = self._dense(eps, min_samples, known, n_jobs, told)
         ranks, more = self._components(eps, core, told)
         exact += more
         found, more = self._border(eps, ranks, n_jobs, told)
@@ -214,9 +218,16 @@ class LossTree:
                 advance(edges - before)
         return self.order[i], self.order[j], weights, own, exact
 
-    def _sweep(self, stage: str, look: Callable[[slice], int], n_jobs: int | None, progress: Progress | None) -> int:
-        """Let threads look at all points; return the pairs compared."""
-        parts = tiles(len(self), _TILE)
+    def _sweep(
+        self,
+        stage: str,
+        look: Callable[[slice], int],
+        n_jobs: int | None,
+        progress: Progress | None,
+        parts: list[slice] | None = None,
+    ) -> int:
+        """Let threads look at all points, or those of some parts; return the pairs compared."""
+        parts = tiles(len(self), _TILE) if parts is None else parts
         exact = 0
         with (progress or Progress()).stage(stage, len(parts)) as advance:
             for compared in run(look, parts, n_jobs=n_jobs):
@@ -224,15 +235,26 @@ class LossTree:
                 advance(1)
         return exact
 
-    def _dense(self, eps: float, wanted: int, n_jobs: int | None, progress: Progress) -> tuple[Mask, int]:
+    def _dense(
+        self, eps: float, wanted: int, known: Labels | None, n_jobs: int | None, progress: Progress
+    ) -> tuple[Mask, int]:
         """Tell which points have ``wanted`` others within eps, in the order of the tree."""
-        core = np.zeros(len(self), dtype=bool)
+        known = np.full(len(self), -1) if known is None else known[self.order]
+        core = known > 0
+        parts = _runs(known < 0)
         law, calls = self._law(eps)
 
         def look(part: slice) -> int:
             return count_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, wanted, core)
 
-        return core, self._sweep("dense places", look, n_jobs, progress)
+        return core, self._sweep("dense places", look, n_jobs, progress, parts)
+
+    def near(self, eps: float, marked: Mask, *, n_jobs: int | None = None, progress: Progress | None = None) -> Mask:
+        """Tell which rows are marked or have a marked one within eps."""
+        found, _ = self._border(eps, np.where(marked[self.order], 0, -1), n_jobs, progress or Progress(), "vicinity")
+        near = np.empty(len(self), dtype=bool)
+        near[self.order] = found >= 0
+        return near
 
     def border(
         self, eps: float, ranks: Labels, *, n_jobs: int | None = None, progress: Progress | None = None
@@ -264,7 +286,9 @@ class LossTree:
         ranks[inside] = number(roots[inside])
         return ranks, exact
 
-    def _border(self, eps: float, ranks: Index, n_jobs: int | None, progress: Progress) -> tuple[Index, int]:
+    def _border(
+        self, eps: float, ranks: Index, n_jobs: int | None, progress: Progress, stage: str = "border"
+    ) -> tuple[Index, int]:
         """Give the points without a rank the least one within eps."""
         best = ranks.copy()
         law, calls = self._law(eps)
@@ -276,7 +300,7 @@ class LossTree:
         def look(part: slice) -> int:
             return first_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, known, best)
 
-        return best, self._sweep("border", look, n_jobs, progress)
+        return best, self._sweep(stage, look, n_jobs, progress)
 
     def _room(self) -> Array:
         return pair_workspace(self._features)
@@ -285,10 +309,15 @@ class LossTree:
     def _features(self) -> int:
         return features_of(self.loss.dissimilarity.parts[0])
 
+    @property
+    def reach_of_penalty(self) -> float:
+        """The distance beyond which pairs are not penalised."""
+        loss = self.loss
+        return loss.semivariogram.range_ * (1 + TIE) + loss.positions.rounding if loss.within_range else np.inf
+
     def _law(self, eps: float) -> tuple[tuple[Array, Array, Array, Array], Index]:
         """What kernels need to know of the loss, with a radius."""
-        loss = self.loss
-        reach = loss.semivariogram.range_ * (1 + TIE) + loss.positions.rounding if loss.within_range else np.inf
+        loss, reach = self.loss, self.reach_of_penalty
         slack = _ROUNDING * (self.largest + abs(eps))
         code, *arrays = loss.semivariogram.form
         parameters, x, y = map(native, arrays)
@@ -296,6 +325,13 @@ class LossTree:
         kind = FLAT if loss.positions.kind is None else loss.positions.kind
         calls = np.array([self._features, kind, code, *pair_functions(self._features)], dtype=np.int64)
         return (numbers, parameters, x, y), calls
+
+
+def _runs(wanted: Mask) -> list[slice]:
+    """Cut the wanted points into parts of consecutive ones."""
+    ends = np.flatnonzero(np.diff(np.r_[False, wanted, False]))
+    runs = zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True)
+    return [slice(at, min(at + _TILE, stop)) for start, stop in runs for at in range(start, stop, _TILE)]
 
 
 def serves(loss: Loss) -> bool:
