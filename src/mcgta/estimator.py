@@ -301,7 +301,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
         The result is that of a fit on all observations, the new ones after the others, with the ``n_neighbors_``,
         ``min_samples_``, ``prior_``, ``semivariogram_`` and ``eps_`` of this one, and its parameters. Only local models
-        whose neighbourhood has changed are fitted. Where something fails, the fit stays as it was.
+        whose neighbourhood has changed are fitted; along time, with uniform weights, also those behind a new row in the middle
+        of a series. Where something fails, the fit stays as it was.
 
         Parameters
         ----------
