@@ -23,6 +23,7 @@ LAYERS = [
     ["stages"],
     ["datasets", "observations", "parameters", "fitted"],
     ["algorithm", "prediction"],
+    ["appending"],
     ["estimator"],
     ["__init__"],
 ]

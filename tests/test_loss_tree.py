@@ -297,3 +297,17 @@ def test_what_a_tree_cannot_do_is_refused():
     assert not serves(loss)
     with pytest.raises(ValueError, match="wasserstein2"):
         LossTree.of(loss)
+
+
+@pytest.mark.parametrize("make", [LossTree.of, LossRows.of])
+def test_what_is_known_of_rows_is_taken_for_granted_and_the_rest_found_out(make):
+    loss = draw_loss(4, 150, 3, "plane", False, "none")
+    eps = float(np.quantile(loss.matrix(), 0.1))
+    near = make(loss)
+    core, exact = near.dense(eps, 6)
+    known = np.where(np.arange(len(loss)) % 3 == 0, -1, core)
+    again, fewer = near.dense(eps, 6, known=known)
+    np.testing.assert_array_equal(again, core)
+    assert fewer < exact
+    known[1] = 1 - core[1]
+    assert near.dense(eps, 6, known=known)[0][1] != core[1]

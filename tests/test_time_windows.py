@@ -98,3 +98,30 @@ def test_windows_survive_a_file(tmp_path):
 def test_windows_that_do_not_fit_are_refused(times, starts, kind):
     with pytest.raises(ValueError, match=r"starts|weights"):
         TimeWindows(np.arange(float(times)), np.array(starts), 3, kind)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "triangular"])
+@pytest.mark.parametrize("covariance", ["graphical_lasso", "ledoit_wolf"])
+def test_some_windows_give_the_models_that_all_give_to_the_last_bit(tmp_path, weights, covariance):
+    rng = np.random.default_rng(1)
+    positions = positions_of(rng.normal(size=90), np.arange(90) // 44)  # the last group has two
+    windows, X = find_neighborhoods(positions, 7, weights=weights), rng.normal(size=(90, 3))
+    rows = np.array([3, 4, 5, 40, 89, 60])
+    windows.take(rows).save(tmp_path / "some")
+    models = fit_local_models(X, windows, covariance=covariance).take(rows)
+    for some in (windows.take(rows), windows.take(np.arange(2, 90)).take(rows - 2), load(tmp_path / "some")):
+        assert len(some) == 6
+        np.testing.assert_array_equal(some.centers, rows)
+        np.testing.assert_array_equal(some.indices, windows.indices[rows])
+        np.testing.assert_array_equal(some.distances, windows.distances[rows])
+        np.testing.assert_array_equal(some.weights, windows.weights[rows])
+        np.testing.assert_array_equal(some.complete, [True] * 4 + [False, True])
+        found = fit_local_models(X, some, covariance=covariance)
+        np.testing.assert_array_equal(found.covariances, models.covariances)
+        assert found.failures == models.failures
+
+
+@pytest.mark.parametrize("rows", [[5], [-1], [[0, 1]]])
+def test_windows_of_rows_that_are_not_there_are_refused(rows):
+    with pytest.raises(ValueError, match="rows must be a list of rows from 0 to 4"):
+        TimeWindows(np.arange(5.0), np.zeros(5, dtype=np.int64), 3, rows=np.array(rows))

@@ -34,7 +34,7 @@ from mcgta.stages.loss_tree import LossTree
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
 from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
-from mcgta.types import Array, Index
+from mcgta.types import Array, Index, Labels
 
 EPS_SHARE = 0.4
 """The radius of DBSCAN, in expected differences of two samples of one model."""
@@ -51,6 +51,8 @@ class Stages:
     kept : the rows of ``data`` that can be compared; the loss is about these
     failed : why others cannot, by the user's rows
     loss : which holds dissimilarity, positions and semivariogram
+    cores : of those that the loss is about, whether they are known to be core (1) or not (0), or have to be counted
+        out (-1), for DBSCAN; None where nothing is known
     """
 
     data: Observations
@@ -59,6 +61,7 @@ class Stages:
     kept: Index
     failed: dict[int, str]
     loss: Loss
+    cores: Labels | None = None
 
     @property
     def rows(self) -> Index:
@@ -238,6 +241,7 @@ class Algorithm:
             eps=self._choose_eps(stages),
             min_samples=self.dense(stages.data.n_neighbors),
             min_cluster_size=self.min_cluster_size,
+            known=stages.cores,
             n_jobs=self.n_jobs,
             progress=progress,
         )

@@ -228,6 +228,7 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
     "Array": lambda value: isinstance(value, np.ndarray) and value.dtype == np.float64,
     "Array | None": lambda value: value is None or (isinstance(value, np.ndarray) and value.dtype == np.float64),
     "Index": lambda value: isinstance(value, np.ndarray) and value.dtype == np.int64,
+    "Index | None": lambda value: value is None or (isinstance(value, np.ndarray) and value.dtype == np.int64),
     "Labels": lambda value: isinstance(value, np.ndarray) and value.dtype == np.int64,
     "NDArray[Any]": lambda value: isinstance(value, np.ndarray),
     "MixturePrior | None": lambda value: value is None or type(value).__name__ == "MixturePrior",

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mcgta.algorithm import Algorithm, Stages
+from mcgta.appending import Before, append_stages
 from mcgta.archive import Archived
 from mcgta.fitted import FITTED, check_fitted
 from mcgta.observations import join_new, sort_observations
@@ -293,6 +294,73 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         loss = algorithm.loss(dissimilarity, stages.loss.positions, stages.loss.semivariogram)
         new._cluster(algorithm, replace(stages, loss=loss), engine, self._tree, progress)
         return new._note_columns(self)
+
+    def append(self, X: Any, *, positions: Any = None, groups: Any = None, refresh: bool = False) -> Self:
+        """Add observations to the fit, at the end of a series or anywhere else, and cluster all of them again.
+
+        The result is that of a fit on all observations, the new ones after the others, with the ``n_neighbors_``,
+        ``min_samples_``, ``prior_``, ``semivariogram_`` and ``eps_`` of this one, and its parameters. Only local models
+        whose neighbourhood has changed are fitted; along time, with uniform weights, also those behind a new row in the middle
+        of a series. Where something fails, the fit stays as it was.
+
+        Parameters
+        ----------
+        X : array-like or frame (M, d)
+            Features of the new observations.
+        positions : array-like, frame, geometry column or None
+            Where they are, as in :meth:`fit`. None continues every series of a fit without positions, a step a row. For
+            precomputed distances those to the observations of the fit, then to each other, (M, N + M).
+        groups : array-like of labels or None
+            As in :meth:`fit`; there may be new ones.
+        refresh : bool, default=False
+            Estimate the semivariogram, and the radius where ``eps="auto"``, anew from all observations, which is worth it as
+            a fit grows. (:meth:`refit` estimates such a radius anew in any case.)
+
+        Returns
+        -------
+        the estimator itself
+
+        Examples
+        --------
+        >>> from mcgta import MCGTA
+        >>> from mcgta.datasets import make_series
+        >>> data = make_series(600, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=20)
+        >>> MCGTA(n_neighbors=30).fit(data.X[:500]).append(data.X[500:]).labels_.size
+        600
+        """
+        check_is_fitted(self)
+        params = {**self._algorithm.params, "max_memory": self.max_memory, "progress": self.progress}
+        if params["local_models"] is not None:
+            raise ValueError(
+                "local_models: the models of this fit were passed in, so there is no telling how those of new observations are "
+                "to be fitted; use fit, with the models of all observations"
+            )
+        new, progress = type(self)(**params), Progress(self.progress)
+        if not refresh and params["clusterer"] == "dbscan":  # others have no radius that depends on the data
+            params["eps"] = self.eps_
+        algorithm = Algorithm(params)
+        features = read_features(self, X, reset=False)
+        count = self.labels_.size + features.shape[0]
+        engine = algorithm.choose_engine(count, features.shape[1])
+        before = Before(
+            self._X,
+            getattr(self, "feature_names_in_", None),
+            self.positions_,
+            self.local_models_,
+            self.prior_,
+            None if refresh else self.semivariogram_,
+            self.n_neighbors_,
+            self._seed,
+            np.array(list(self.failed_), dtype=np.intp),
+            self.core_sample_indices_,
+            self._tree,
+        )
+        stages, tree = append_stages(before, features, positions, groups, algorithm, engine, progress)
+        new._cluster(algorithm, stages, engine, tree, progress)
+        # All at once and last, so that nothing that stops the work leaves half of it here.
+        kept = (*params, "_algorithm")
+        self.__dict__.update({name: value for name, value in vars(new).items() if name not in kept})
+        return self
 
     def labels_at(self, eps: float) -> Labels:
         """Return the labels that DBSCAN with another radius would give, all else being equal; far cheaper than a fit.

@@ -139,10 +139,7 @@ class Joined:
 def join_new(X: Array, places: Positions, X_new: Array, positions: Any, groups: Any) -> Joined:
     """Join new observations to those of a fit; see :meth:`mcgta.MCGTA.predict` for the rules."""
     count, cross = X_new.shape[0], None
-    if groups is None and len(places.group_names) > 1:
-        raise ValueError(
-            f"groups is needed: the fit had {len(places.group_names)} groups, such as {places.group_names[0]!r}"
-        )
+    need_groups(places, groups)
     if places.metric == "precomputed":
         if positions is None:
             raise ValueError("positions is needed: the distances of the new observations to those of the fit")
@@ -153,11 +150,7 @@ def join_new(X: Array, places: Positions, X_new: Array, positions: Any, groups: 
         if positions is None and places.unit != "step":
             raise ValueError("positions is needed: the fit had positions")
         new = read_positions(positions, count, groups=groups, like=places)
-    kinds = [_KINDS.get(names.dtype.kind) for names in (places.group_names, new.group_names)]
-    if kinds[0] != kinds[1]:
-        raise ValueError(
-            f"groups holds {kinds[1]}, such as {new.group_names[0]!r}, but those of the fit were {kinds[0]}"
-        )
+    check_group_names(places, new)
     apart = positions is None
     known = np.full(count, -1, dtype=np.intp) if apart else _repeated(X, places, X_new, new, cross)
     order = places.order(X)
@@ -167,6 +160,23 @@ def join_new(X: Array, places: Positions, X_new: Array, positions: Any, groups: 
         new.take(fresh), apart=apart, cross=None if cross is None else cross[np.ix_(fresh, order)]
     )
     return Joined(np.concatenate([X[order], X_new[fresh]]), joined, known, fresh)
+
+
+def need_groups(places: Positions, groups: Any) -> None:
+    """Refuse new observations without groups where the fit had several."""
+    if groups is None and len(places.group_names) > 1:
+        raise ValueError(
+            f"groups is needed: the fit had {len(places.group_names)} groups, such as {places.group_names[0]!r}"
+        )
+
+
+def check_group_names(places: Positions, new: Positions) -> None:
+    """Refuse names of another kind than those of the fit."""
+    kinds = [_KINDS.get(names.dtype.kind) for names in (places.group_names, new.group_names)]
+    if kinds[0] != kinds[1]:
+        raise ValueError(
+            f"groups holds {kinds[1]}, such as {new.group_names[0]!r}, but those of the fit were {kinds[0]}"
+        )
 
 
 def _repeated(X: Array, places: Positions, X_new: Array, new: Positions, cross: Array | None) -> Index:

@@ -30,8 +30,10 @@ class Near(Protocol):
 
     def __len__(self) -> int: ...
 
-    def dense(self, eps: float, wanted: int, *, n_jobs: int | None, progress: Progress | None) -> tuple[Mask, int]:
-        """Tell which rows have ``wanted`` within eps, themselves included."""
+    def dense(
+        self, eps: float, wanted: int, *, known: Labels | None = None, n_jobs: int | None, progress: Progress | None
+    ) -> tuple[Mask, int]:
+        """Tell which rows have ``wanted`` within eps, themselves included; ``known`` says it (1, 0) of all but those at -1."""
 
     def components(
         self, eps: float, core: Mask, *, n_jobs: int | None, progress: Progress | None
@@ -130,17 +132,19 @@ def cluster(
     eps: float | str = "auto",
     min_samples: int = 5,
     min_cluster_size: int | None = None,
+    known: Labels | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Clustering, int]:
     """Cluster without the table of losses, with the parameters of :func:`find_clusters`; return the pairs compared, too.
 
+    DBSCAN may be told which rows are known to be core (1) or not (0), and which not known (-1).
     ``own`` of the clustering, and ``radii`` but for DBSCAN, are left open (NaN).
     """
     how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     count = len(near)
     if clusterer == "dbscan":
-        return _dbscan(near, eps, min_samples, min_cluster_size or 1, how)
+        return _dbscan(near, eps, min_samples, min_cluster_size or 1, known, how)
     if clusterer not in CLUSTERERS:
         raise ValueError(
             f"clusterer={clusterer!r} is not one of {', '.join(CLUSTERERS)}, nor an object with fit_predict"
@@ -215,14 +219,16 @@ def knee(heights: Array) -> float:
     return float(curve[np.argmax(below)])
 
 
-def _dbscan(near: Near, eps: float | str, min_samples: int, size: int, how: dict[str, Any]) -> tuple[Clustering, int]:
+def _dbscan(
+    near: Near, eps: float | str, min_samples: int, size: int, known: Labels | None, how: dict[str, Any]
+) -> tuple[Clustering, int]:
     if eps == "auto":
         own, exact = near.own(np.ones(len(near), dtype=bool), min(min_samples, len(near)), **how)
         radius = knee(own)
         core = own <= radius if min_samples <= len(near) else np.zeros(len(near), dtype=bool)
     else:
         radius = float(eps)
-        core, exact = near.dense(radius, min_samples, **how)
+        core, exact = near.dense(radius, min_samples, known=known, **how)
     ranks, connecting = near.components(radius, core, **how)
     labels, attaching = near.border(radius, ranks, **how)
     labels = number(drop_small(labels, size))

@@ -74,7 +74,8 @@ class LocalModels(Archived):
 
     def take(self, index: Index) -> LocalModels:
         """Return the models of some observations, in the order of ``index``."""
-        failures = {new: self.failures[old] for new, old in enumerate(index.tolist()) if old in self.failures}
+        rows = index.tolist() if self.failures else []
+        failures = {new: self.failures[old] for new, old in enumerate(rows) if old in self.failures}
         return LocalModels(self.means[index], self.covariances[index], failures, self.prior)
 
     def append(self, other: LocalModels) -> LocalModels:
@@ -135,11 +136,9 @@ def fit_local_models(
     count, d = len(neighborhoods), X.shape[1]
     windows = neighborhoods.windows if X.shape[0] >= neighborhoods.n_neighbors else None
     gathered = windows is None or covariance in ("min_cov_det", "ledoit_wolf")
-    if windows is not None:
-        last = len(neighborhoods) - 1
-    else:
-        named = neighborhoods.indices[:, -1]  # the last of each, since they ascend
-        last = max(named.max(initial=-1), neighborhoods.centers.max(initial=-1))
+    # The last of each, since they ascend.
+    named = neighborhoods.indices[:, -1] if windows is None else windows[0] + neighborhoods.n_neighbors - 1
+    last = max(named.max(initial=-1), neighborhoods.centers.max(initial=-1))
     if last >= X.shape[0]:
         raise ValueError(f"neighborhoods names row {last}, but X has {X.shape[0]} rows")
     means, covs = np.empty((count, d)), np.empty((count, d, d))

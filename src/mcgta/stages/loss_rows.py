@@ -78,10 +78,31 @@ class LossRows:
         return self.count
 
     def dense(
-        self, eps: float, wanted: int, *, n_jobs: int | None = None, progress: Progress | None = None
+        self,
+        eps: float,
+        wanted: int,
+        *,
+        known: Labels | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
     ) -> tuple[Mask, int]:
-        """Tell which rows have ``wanted`` within eps, themselves included; and the pairs compared."""
+        """Tell which rows have ``wanted`` within eps, themselves included; and the pairs compared.
+
+        ``known`` (N,) tells of rows whether they have, 1, or not, 0; for those at -1 it is found out.
+        """
         every = np.arange(self.count)
+        if known is not None:
+            core, asked = known > 0, np.flatnonzero(known < 0)
+            counts = self._sweep(
+                "dense places",
+                lambda rows: (self.between(rows, every) <= eps).sum(axis=1),
+                asked,
+                self.count,
+                n_jobs,
+                progress,
+            )
+            core[asked] = counts >= wanted
+            return core, asked.size * (self.count - 1)
         parts = [every[part] for part in tiles(self.count, self._side)]
         pieces = [(a, b) for k, a in enumerate(parts) for b in parts[k:]]
 

@@ -80,16 +80,26 @@ class LossTree:
         return len(self.loss)
 
     def dense(
-        self, eps: float, wanted: int, *, n_jobs: int | None = None, progress: Progress | None = None
+        self,
+        eps: float,
+        wanted: int,
+        *,
+        known: Labels | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
     ) -> tuple[Mask, int]:
-        """Tell which rows have ``wanted`` within eps, themselves included; and the pairs compared."""
-        core = np.zeros(len(self), dtype=bool)
+        """Tell which rows have ``wanted`` within eps, themselves included; and the pairs compared.
+
+        ``known`` (N,) tells of rows whether they have, 1, or not, 0; for those at -1 it is found out.
+        """
+        known = np.full(len(self), -1) if known is None else known[self.rows]
+        core = known > 0
         law, calls = self._law(eps)
 
         def look(part: slice) -> int:
             return count_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, wanted, core)
 
-        exact = self._sweep("dense places", look, n_jobs, progress)
+        exact = self._sweep("dense places", look, n_jobs, progress, _runs(known < 0))
         back = np.empty(len(self), dtype=bool)
         back[self.rows] = core
         return back, exact
@@ -138,6 +148,15 @@ class LossTree:
         self, eps: float, ranks: Labels, *, n_jobs: int | None = None, progress: Progress | None = None
     ) -> tuple[Labels, int]:
         """Give rows without a cluster (-1) the lowest number of a clustered one within eps; and the pairs compared."""
+        return self._border(eps, ranks, n_jobs, progress, "border")
+
+    def near(self, eps: float, marked: Mask, *, n_jobs: int | None = None, progress: Progress | None = None) -> Mask:
+        """Tell which rows are marked or have a marked one within eps."""
+        return self._border(eps, np.where(marked, 0, -1), n_jobs, progress, "vicinity")[0] >= 0
+
+    def _border(
+        self, eps: float, ranks: Labels, n_jobs: int | None, progress: Progress | None, stage: str
+    ) -> tuple[Labels, int]:
         law, calls = self._law(eps)
         if ranks.max(initial=-1) < 0:
             return ranks.copy(), 0
@@ -149,7 +168,7 @@ class LossTree:
         def look(part: slice) -> int:
             return first_near(self.tree, self.data, law, calls, self._room(), part.start, part.stop, known, best)
 
-        exact = self._sweep("border", look, n_jobs, progress)
+        exact = self._sweep(stage, look, n_jobs, progress)
         labels = np.empty(len(self), dtype=np.int64)
         labels[self.rows] = best
         return labels, exact
@@ -251,9 +270,16 @@ class LossTree:
         predecessor[self.rows] = np.where(before < 0, -1, self.rows[before])
         return self.rows[ordering], reachability, core, predecessor, exact
 
-    def _sweep(self, stage: str, look: Callable[[slice], int], n_jobs: int | None, progress: Progress | None) -> int:
-        """Let threads look at all points; return the pairs compared."""
-        parts = tiles(len(self), _TILE)
+    def _sweep(
+        self,
+        stage: str,
+        look: Callable[[slice], int],
+        n_jobs: int | None,
+        progress: Progress | None,
+        parts: list[slice] | None = None,
+    ) -> int:
+        """Let threads look at all points, or those of some parts; return the pairs compared."""
+        parts = tiles(len(self), _TILE) if parts is None else parts
         exact = 0
         with (progress or Progress()).stage(stage, len(parts)) as advance:
             for compared in run(look, parts, n_jobs=n_jobs):
@@ -268,10 +294,15 @@ class LossTree:
     def _features(self) -> int:
         return features_of(self.loss.dissimilarity.parts[0])
 
+    @property
+    def reach_of_penalty(self) -> float:
+        """The distance beyond which pairs are not penalised."""
+        loss = self.loss
+        return loss.semivariogram.range_ * (1 + TIE) + loss.positions.rounding if loss.within_range else np.inf
+
     def _law(self, eps: float) -> tuple[tuple[Array, Array, Array, Array], Index]:
         """What kernels need to know of the loss, with a radius."""
-        loss = self.loss
-        reach = loss.semivariogram.range_ * (1 + TIE) + loss.positions.rounding if loss.within_range else np.inf
+        loss, reach = self.loss, self.reach_of_penalty
         slack = _ROUNDING * (self.largest + abs(eps))
         code, *arrays = loss.semivariogram.form
         parameters, x, y = map(native, arrays)
@@ -279,6 +310,13 @@ class LossTree:
         kind = FLAT if loss.positions.kind is None else loss.positions.kind
         calls = np.array([self._features, kind, code, *pair_functions(self._features)], dtype=np.int64)
         return (numbers, parameters, x, y), calls
+
+
+def _runs(wanted: Mask) -> list[slice]:
+    """Cut the wanted points into parts of consecutive ones."""
+    ends = np.flatnonzero(np.diff(np.r_[False, wanted, False]))
+    runs = zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True)
+    return [slice(at, min(at + _TILE, stop)) for start, stop in runs for at in range(start, stop, _TILE)]
 
 
 def serves(loss: Loss) -> bool:

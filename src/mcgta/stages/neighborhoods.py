@@ -12,7 +12,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -94,9 +94,17 @@ class Neighborhoods(Archived):
         """None: these are not known to be windows."""
         return None
 
+    def members(self, rows: Index | slice) -> Index:
+        """Indices of some neighbourhoods."""
+        return self.indices[rows]
+
     def part(self, rows: slice) -> tuple[Index, Array]:
         """Indices and weights of some neighbourhoods."""
         return self.indices[rows], self.weights[rows]
+
+    def take(self, rows: Index) -> Neighborhoods:
+        """Return some of the neighbourhoods, in the order of ``rows``."""
+        return Neighborhoods(self.centers[rows], self.indices[rows], self.distances[rows], self.weights[rows])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,36 +117,43 @@ class TimeWindows(Archived):
     starts : (N,) first row of each neighbourhood; -1 for an observation whose group is too small
     n_neighbors : the size n of each
     kind : of the weights, as in :func:`find_neighborhoods`
+    rows : the observations whose neighbourhoods these are; None for all
     """
 
     times: Array
     starts: Index
     n_neighbors: int
     kind: str = "uniform"
+    rows: Index | None = None
 
     def __post_init__(self) -> None:
         if self.starts.shape != self.times.shape or self.times.ndim != 1:
             raise ValueError(f"starts {self.starts.shape} and times {self.times.shape} do not fit together")
-        last = self.starts.max(initial=-1) + self.n_neighbors * bool(self.starts.size)
-        if self.n_neighbors < 1 or self.starts.min(initial=0) < -1 or last > max(len(self), self.n_neighbors - 1):
-            raise ValueError(f"starts name rows up to {last - 1}, of {len(self)}")
+        count = self.starts.size
+        last = self.starts.max(initial=-1) + self.n_neighbors * bool(count)
+        if self.n_neighbors < 1 or self.starts.min(initial=0) < -1 or last > max(count, self.n_neighbors - 1):
+            raise ValueError(f"starts name rows up to {last - 1}, of {count}")
+        if self.rows is not None and (
+            self.rows.ndim != 1 or (self.rows.size and not 0 <= self.rows.min() <= self.rows.max() < count)
+        ):
+            raise ValueError(f"rows must be a list of rows from 0 to {count - 1}")
         _known(self.kind)
 
     def __repr__(self) -> str:
         return f"TimeWindows({len(self)} observations, n_neighbors={self.n_neighbors})"
 
     def __len__(self) -> int:
-        return int(self.starts.shape[0])
+        return int(self.starts.size if self.rows is None else self.rows.size)
 
     @property
     def centers(self) -> Index:
         """(N,) row of the observation whose neighbourhood this is."""
-        return np.arange(len(self))
+        return np.arange(self.starts.size) if self.rows is None else self.rows
 
     @property
     def complete(self) -> Mask:
         """(N,) whether the observation has a neighbourhood."""
-        return np.asarray(self.starts >= 0)
+        return np.asarray(self.starts[self._observations(slice(None))] >= 0)
 
     @cached_property
     def windows(self) -> tuple[Index, Index] | None:
@@ -151,12 +166,14 @@ class TimeWindows(Archived):
         starts = np.maximum(self.starts, 0)
         step = np.diff(starts, prepend=starts[:1] - 2)
         runs = np.flatnonzero((step != 0) & (step != 1))
-        return starts, np.repeat(starts[runs], np.diff(runs, append=starts.size))
+        origins = np.repeat(starts[runs], np.diff(runs, append=starts.size))
+        wanted = self._observations(slice(None))
+        return starts[wanted], origins[wanted]
 
     @property
     def indices(self) -> Index:
         """(N, n) rows of the neighbours, ascending; -1 throughout where there are none."""
-        return self._indices(slice(None))
+        return self.members(slice(None))
 
     @property
     def distances(self) -> Array:
@@ -168,17 +185,25 @@ class TimeWindows(Archived):
         """(N, n) weight of each, summing to one."""
         return _weigh(self.distances, self.kind)
 
-    def part(self, rows: slice) -> tuple[Index, Array]:
-        """Indices and weights of some neighbourhoods."""
-        return self._indices(rows), _weigh(self._distances(rows), self.kind)
-
-    def _indices(self, rows: slice) -> Index:
-        starts = self.starts[rows, None]
+    def members(self, rows: Index | slice) -> Index:
+        """Indices of some neighbourhoods."""
+        starts = self.starts[self._observations(rows), None]
         return np.where(starts < 0, -1, starts + np.arange(self.n_neighbors))
 
+    def part(self, rows: slice) -> tuple[Index, Array]:
+        """Indices and weights of some neighbourhoods."""
+        return self.members(rows), _weigh(self._distances(rows), self.kind)
+
+    def take(self, rows: Index) -> TimeWindows:
+        """Return some of the neighbourhoods, in the order of ``rows``."""
+        return replace(self, rows=self.centers[rows])
+
+    def _observations(self, rows: Index | slice) -> Index | slice:
+        return rows if self.rows is None else self.rows[rows]
+
     def _distances(self, rows: slice) -> Array:
-        indices = self._indices(rows)
-        return np.where(indices < 0, np.nan, np.abs(self.times[indices] - self.times[rows, None]))
+        indices = self.members(rows)
+        return np.where(indices < 0, np.nan, np.abs(self.times[indices] - self.times[self._observations(rows), None]))
 
 
 def find_neighborhoods(
