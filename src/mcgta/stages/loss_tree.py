@@ -18,10 +18,12 @@ from mcgta.kernels.hierarchy import hierarchy_labels
 from mcgta.kernels.metrics import FLAT, TIE
 from mcgta.kernels.tree_connect import begin, connect
 from mcgta.kernels.tree_nearest import nearest_losses, reach_anchors
+from mcgta.kernels.tree_place import NOBODY, first_reached
 from mcgta.kernels.tree_search import count_near, first_near
 from mcgta.kernels.tree_span import begin_round, begin_span, end_round, look_around
 from mcgta.kernels.wasserstein import embed, features_of, pair_functions, pair_workspace
 from mcgta.parallel import run, tiles
+from mcgta.positions import Positions
 from mcgta.progress import Progress
 from mcgta.stages.clustering import Clustering, drop_small, number
 from mcgta.stages.loss import Loss
@@ -30,6 +32,24 @@ from mcgta.types import Array, Index, Labels, Mask
 _TILE = 256  # points that one task looks at
 _STEPS = 20_000  # pairs of nodes that are looked at before somebody may interrupt
 _ROUNDING = 1e-12  # of the largest trace and eps: what bounds and exact values may be off
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """What holds the clusters of a tree together, as searches take it.
+
+    Attributes
+    ----------
+    own, least_own, first_row : see :mod:`mcgta.kernels.tree_place`
+    cap : the largest radius of a cluster
+    rounding : the size of rounding errors in a distance of their positions
+    """
+
+    own: Array
+    least_own: Array
+    first_row: Index
+    cap: float
+    rounding: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +176,57 @@ class LossTree:
         back[self.order] = out
         return back
 
+    def anchors(self, rows: Index, own: Array, cap: float) -> Anchors:
+        """Make ready for :meth:`place` the rows that hold clusters together, given their own and the largest radius."""
+        held, ranks = np.full(len(self), np.inf), np.full(len(self), float(NOBODY))
+        held[rows], ranks[rows] = own, rows
+        held, ranks = held[self.order], ranks[self.order]
+        least = trees.bound_boxes(np.column_stack([held, ranks]), self.tree[1])
+        measured = self.loss.positions.kind is not None  # else there is no penalty, so it does not matter
+        rounding = self.loss.positions.take(rows).rounding if measured else 0.0
+        return Anchors(held, least[:, 0].copy(), least[:, 1].astype(np.int64), cap, rounding)
+
+    def place(
+        self,
+        anchors: Anchors,
+        packed: Array,
+        places: Positions,
+        groups: Index,
+        *,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Array, Index]:
+        """Find the anchor that each of M new observations reaches first; see :mod:`mcgta.stages.membership`.
+
+        Parameters
+        ----------
+        anchors : of the clusters
+        packed : (M, m) models of the new observations
+        places : where they are
+        groups : (M,) their groups by the codes of the fit, -1 for one that it has not seen
+
+        Returns
+        -------
+        reach : (M,) the least reach; infinite beyond the largest radius
+        rows : (M,) the first row that is reached so; -1 beyond the largest radius
+        """
+        count, points = packed.shape[0], places.points
+        law, calls = self._law(anchors.cap, anchors.rounding if points is None else max(anchors.rounding, places.rounding))
+        where = np.zeros((count, 1)) if points is None else points
+        slack = _ROUNDING * (np.maximum(packed[:, self._features], self.largest) + anchors.cap)
+        z = embed(packed, spectra=True)
+        fresh = (native(z), native(packed).reshape(-1), native(where), native(groups, np.int64), slack)
+        known = (anchors.own, anchors.least_own, anchors.first_row)
+        reach, rows = np.empty(count), np.empty(count, dtype=np.int64)
+
+        def look(part: slice) -> int:
+            return first_reached(
+                self.tree, self.data, law, calls, self._room(), part.start, part.stop, fresh, known, reach, rows
+            )
+
+        self._sweep("placing", look, n_jobs, progress, count)
+        return reach, rows
+
     def hdbscan(
         self,
         min_samples: int,
@@ -182,17 +253,24 @@ class LossTree:
         self, clustering: Clustering, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
     ) -> tuple[Clustering, Array]:
         """Find what a clustering leaves open, and the loss at which each row reaches its cluster."""
-        told, labels, core = progress or Progress(), clustering.labels, clustering.core
-        radii = clustering.radii
-        if np.isnan(radii).any():  # not DBSCAN: members hold a cluster together, as near as the nearest other one
-            own = self.reach(labels, core, np.where(core, 0.0, np.inf), others=True, n_jobs=n_jobs, progress=told)
-            own[core & np.isinf(own)] = 0.0  # alone
-            radii = np.zeros(radii.size)
-            np.maximum.at(radii, labels[core], own[core])
-        else:
-            own, _ = self.own(core, min(min_samples, len(self)), n_jobs=n_jobs, progress=told)
-        reach = self.reach(labels, core, own, n_jobs=n_jobs, progress=told)
-        return replace(clustering, own=own, radii=radii), reach
+        found = self.densities(clustering, min_samples, n_jobs=n_jobs, progress=progress)
+        reach = self.reach(found.labels, found.core, found.own, n_jobs=n_jobs, progress=progress)
+        return found, reach
+
+    def densities(
+        self, clustering: Clustering, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    ) -> Clustering:
+        """Find what a clustering leaves open: ``own`` and ``radii``."""
+        labels, core, radii = clustering.labels, clustering.core, clustering.radii
+        if not np.isnan(radii).any():
+            own, _ = self.own(core, min(min_samples, len(self)), n_jobs=n_jobs, progress=progress)
+            return replace(clustering, own=own)
+        # Not DBSCAN: members hold a cluster together, as near as the nearest other one.
+        own = self.reach(labels, core, np.where(core, 0.0, np.inf), others=True, n_jobs=n_jobs, progress=progress)
+        own[core & np.isinf(own)] = 0.0  # alone
+        radii = np.zeros(radii.size)
+        np.maximum.at(radii, labels[core], own[core])
+        return replace(clustering, own=own, radii=radii)
 
     def span(
         self, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
@@ -214,9 +292,16 @@ class LossTree:
                 advance(edges - before)
         return self.order[i], self.order[j], weights, own, exact
 
-    def _sweep(self, stage: str, look: Callable[[slice], int], n_jobs: int | None, progress: Progress | None) -> int:
-        """Let threads look at all points; return the pairs compared."""
-        parts = tiles(len(self), _TILE)
+    def _sweep(
+        self,
+        stage: str,
+        look: Callable[[slice], int],
+        n_jobs: int | None,
+        progress: Progress | None,
+        count: int | None = None,
+    ) -> int:
+        """Let threads look at all points, or at ``count`` new ones; return the pairs compared."""
+        parts = tiles(len(self) if count is None else count, _TILE)
         exact = 0
         with (progress or Progress()).stage(stage, len(parts)) as advance:
             for compared in run(look, parts, n_jobs=n_jobs):
@@ -285,10 +370,13 @@ class LossTree:
     def _features(self) -> int:
         return features_of(self.loss.dissimilarity.parts[0])
 
-    def _law(self, eps: float) -> tuple[tuple[Array, Array, Array, Array], Index]:
-        """What kernels need to know of the loss, with a radius."""
+    def _law(
+        self, eps: float, rounding: float | None = None
+    ) -> tuple[tuple[Array, Array, Array, Array], Index]:
+        """What kernels need to know of the loss, with a radius; ``rounding`` is that of its positions by default."""
         loss = self.loss
-        reach = loss.semivariogram.range_ * (1 + TIE) + loss.positions.rounding if loss.within_range else np.inf
+        rounding = loss.positions.rounding if rounding is None else rounding
+        reach = loss.semivariogram.range_ * (1 + TIE) + rounding if loss.within_range else np.inf
         slack = _ROUNDING * (self.largest + abs(eps))
         code, *arrays = loss.semivariogram.form
         parameters, x, y = map(native, arrays)
