@@ -14,7 +14,7 @@ from mcgta.algorithm import Algorithm, Stages
 from mcgta.archive import Archived
 from mcgta.fitted import FITTED, check_fitted
 from mcgta.memory import budget, check_rows, check_tables
-from mcgta.observations import join_new, sort_observations
+from mcgta.observations import read_new, sort_observations
 from mcgta.parameters import RULES
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
@@ -22,7 +22,7 @@ from mcgta.stages.clustering import Clustering
 from mcgta.stages.cuts import Cuts
 from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
 from mcgta.stages.empirical import ERROR
-from mcgta.stages.engine import Engine
+from mcgta.stages.engine import SMALL, Engine
 from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
@@ -35,6 +35,14 @@ _AFTER_SEMIVARIOGRAM = (
     "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "n_jobs",
     "max_memory", "progress",
 )  # fmt: skip
+
+
+_AGAIN = (
+    "_dissimilarity",
+    "_tree",
+    "_every",
+    "_reference",
+)  # what can be computed again from the rest, and is not saved
 
 
 def read_features(estimator: BaseEstimator, X: Any, **options: Any) -> Array:
@@ -171,10 +179,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     2
     """
 
-    # What can be computed again from the rest, and is not saved.
     _dissimilarity: Dissimilarity | None
     _tree: LossTree | None
     _every: Cuts | None
+    _reference: Reference | None
 
     def __init__(
         self,
@@ -316,14 +324,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def _cuts(self, stages: Stages, progress: Progress) -> Cuts:
         """Return what gives the labels of every radius."""
         if self._every is None:
-            if self._tree is None and serves(stages.loss):
-                with progress.stage("tree"):
-                    self._tree = LossTree.of(stages.loss)
             samples, jobs = self.min_samples_, self._algorithm.n_jobs
-            if self._tree is not None:
-                self._every = Cuts.by_tree(
-                    replace(self._tree, loss=stages.loss), samples, n_jobs=jobs, progress=progress
-                )
+            if serves(stages.loss):
+                tree = replace(self._grown(stages, progress), loss=stages.loss)
+                self._every = Cuts.by_tree(tree, samples, n_jobs=jobs, progress=progress)
             else:
                 check_tables(len(stages.loss), "dbscan", distances=False, budget=budget(self.max_memory))
                 self._every = Cuts.of_table(stages.loss.matrix(n_jobs=jobs, progress=progress), samples)
@@ -342,7 +346,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         ``X``, ``positions`` and ``groups`` are as in :meth:`fit`; for precomputed distances ``positions`` holds those
         to the observations of the fit, (M, N).
         """
-        return self._place(X, positions, groups)[0]
+        return self._place(X, positions, groups, known=False)[0]
 
     def score_samples(self, X: Any, *, positions: Any = None, groups: Any = None) -> Array:
         """Return the strength, in [0, 1], with which new observations belong to the cluster that predict gives them."""
@@ -420,7 +424,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.dissimilarity_error_ = sampling_error(models, algorithm.dissimilarity, random_state=data.seed)
         self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
-        self._dissimilarity, self._tree, self._every = loss.dissimilarity, tree, None
+        self._dissimilarity, self._tree, self._every, self._reference = loss.dissimilarity, tree, None, None
 
     @property
     def strengths_(self) -> Array:
@@ -444,20 +448,48 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def _complete(self) -> None:
         """Find what a clustering by the tree leaves open until somebody asks: densities of cores, and strengths."""
         stages, progress = self._restore(), Progress(self.progress)
+        tree, found = self._densities(stages, progress)
+        reach = tree.reach(found.labels, found.core, found.own, n_jobs=self._algorithm.n_jobs, progress=progress)
+        self._strengths = np.zeros(self.labels_.size)
+        self._strengths[stages.rows] = self._membership.strengths_at(reach, found.labels)
+
+    def _densities(self, stages: Stages, progress: Progress) -> tuple[LossTree, Clustering]:
+        """Return the tree, and the clustering with the densities of its cores; what is missing of these is found."""
+        tree, membership = self._grown(stages, progress), self._membership
+        back = np.full(self.labels_.size, -1)
+        back[stages.rows] = np.arange(stages.rows.size)
+        anchors = back[membership.anchors]
+        core, own = np.zeros(len(tree), dtype=bool), np.full(len(tree), np.inf)
+        core[anchors], own[anchors] = True, membership.own
+        clustering = Clustering(self.labels_[stages.rows], core, own, membership.radii)
+        if np.isnan(membership.own).any():
+            clustering = tree.densities(clustering, self.min_samples_, n_jobs=self._algorithm.n_jobs, progress=progress)
+            self._membership = replace(membership, own=clustering.own[anchors], radii=clustering.radii)
+        return tree, clustering
+
+    def _grown(self, stages: Stages, progress: Progress) -> LossTree:
+        """Return the tree of the fit, built where there is none yet."""
         if self._tree is None:
             with progress.stage("tree"):
                 self._tree = LossTree.of(stages.loss)
-        tree, jobs = self._tree, self._algorithm.n_jobs
-        back = np.full(self.labels_.size, -1)
-        back[stages.rows] = np.arange(stages.rows.size)
-        anchors, labels = back[self._membership.anchors], self.labels_[stages.rows]
-        core = np.zeros(len(tree), dtype=bool)
-        core[anchors] = True
-        open_ = Clustering(labels, core, np.full(len(tree), np.nan), self._membership.radii)
-        found, reach = tree.settle(open_, self.min_samples_, n_jobs=jobs, progress=progress)
-        self._membership = replace(self._membership, own=found.own[anchors], radii=found.radii)
-        self._strengths = np.zeros(self.labels_.size)
-        self._strengths[stages.rows] = self._membership.strengths_at(reach, labels)
+        return self._tree
+
+    def _refer(self, progress: Progress) -> Reference:
+        """Return what new observations are placed by, made when first asked for."""
+        if self._reference is None:
+            stages, tree = self._restore(), None
+            if serves(stages.loss) and (self.engine_.name == "tree" or len(stages.loss) > SMALL):
+                tree, _ = self._densities(stages, progress)
+            self._reference = Reference.of(
+                self.labels_,
+                stages.data,
+                stages.kept,
+                self.local_models_,
+                self._membership,
+                tree,
+                self._algorithm.lags,
+            )
+        return self._reference
 
     def _restore(self) -> Stages:
         """Return the stages of the fit again; only what was not kept is computed."""
@@ -473,18 +505,15 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         loss = algorithm.loss(self._dissimilarity, data.positions.take(kept), self.semivariogram_)
         return Stages(data, self.prior_, models, kept, self.failed_, loss)
 
-    def _place(self, X: Any, positions: Any, groups: Any) -> tuple[Labels, Array]:
-        """Labels and strengths of new observations."""
+    def _place(self, X: Any, positions: Any, groups: Any, *, known: bool = True) -> tuple[Labels, Array]:
+        """Labels and strengths of new observations; ``known`` asks for the strengths of those that the fit knows, too."""
         check_is_fitted(self)
         algorithm, seed, progress = self._algorithm, self._seed, Progress(self.progress)
-        features = read_features(self, X, reset=False)
-        joined = join_new(self._X, self.positions_, features, positions, groups)
-        order = self.positions_.order(self._X)
-        if self._strengths is None:
-            self._complete()
+        new = read_new(self.positions_, read_features(self, X, reset=False), positions, groups)
         return place_new(
-            Reference(self.labels_, self.strengths_, order, self.local_models_, self._membership, self.n_neighbors_),
-            joined,
+            self._refer(progress),
+            new,
+            strengths_of_fit=(lambda: self.strengths_) if known else None,
             lags=algorithm.lags,
             weights=algorithm.weights,
             dissimilarity=algorithm.dissimilarity,
@@ -492,6 +521,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             make_loss=lambda X, models, places: algorithm.loss(
                 algorithm.compare(X, models, seed), places, self.semivariogram_
             ),
+            n_jobs=algorithm.n_jobs,
             progress=progress,
         )
 
@@ -514,9 +544,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         return {"params": params, "fitted": fitted}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the table of dissimilarities out of pickles and copies; it is computed again when needed."""
+        """Leave the table of dissimilarities and the like out of pickles and copies; they are computed again when needed."""
         state: dict[str, Any] = super().__getstate__()
-        return {**state, "_dissimilarity": None, "_tree": None, "_every": None} if "_dissimilarity" in state else state
+        return {**state, **dict.fromkeys(_AGAIN)} if "_dissimilarity" in state else state
 
     @classmethod
     def _from_archive_state(cls, state: dict[str, Any]) -> Self:
@@ -529,5 +559,5 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_fitted(fitted)
         for name, value in fitted.items():
             setattr(model, name, value.astype(object) if name == "feature_names_in_" else value)
-        model._dissimilarity = model._tree = model._every = None
+        vars(model).update(dict.fromkeys(_AGAIN))
         return model

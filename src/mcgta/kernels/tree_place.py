@@ -65,7 +65,9 @@ def _behind(reach: float, row: int, best: float, best_row: int) -> bool:
     return reach > best or (reach == best and row > best_row)
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, {_FRESH}, {_ANCHORS}, float64[::1], int64[::1])")
+@kernel(
+    f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, {_FRESH}, {_ANCHORS}, float64[::1], int64[::1])"
+)
 def first_reached(
     tree: Any,
     data: Any,

@@ -211,7 +211,9 @@ class LossTree:
         rows : (M,) the first row that is reached so; -1 beyond the largest radius
         """
         count, points = packed.shape[0], places.points
-        law, calls = self._law(anchors.cap, anchors.rounding if points is None else max(anchors.rounding, places.rounding))
+        law, calls = self._law(
+            anchors.cap, anchors.rounding if points is None else max(anchors.rounding, places.rounding)
+        )
         where = np.zeros((count, 1)) if points is None else points
         slack = _ROUNDING * (np.maximum(packed[:, self._features], self.largest) + anchors.cap)
         z = embed(packed, spectra=True)
@@ -370,9 +372,7 @@ class LossTree:
     def _features(self) -> int:
         return features_of(self.loss.dissimilarity.parts[0])
 
-    def _law(
-        self, eps: float, rounding: float | None = None
-    ) -> tuple[tuple[Array, Array, Array, Array], Index]:
+    def _law(self, eps: float, rounding: float | None = None) -> tuple[tuple[Array, Array, Array, Array], Index]:
         """What kernels need to know of the loss, with a radius; ``rounding`` is that of its positions by default."""
         loss = self.loss
         rounding = loss.positions.rounding if rounding is None else rounding
