@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,15 @@ from data_sets import NEIGHBORS
 from mcgta import MCGTA
 from mcgta.datasets import make_gestures, make_regions
 from mcgta.kernels.wasserstein import pack, wasserstein2_tile
+from mcgta.prediction import Reference
 from mcgta.types import Array, Labels
-from timing import timed
+from timing import in_turns, timed
 
 RECORD = 315
 FEATURES = 3
 SMALL = 7 * RECORD  # enough for the semivariogram to take a sample
 TILE, TURNS = 2048, 5
+NEW, SINGLE, ROUNDS = 1000, 20, 3  # new observations in a call; calls with one; turns of each
 COMPILING = 60.0  # seconds of a fit that reading kernels from the cache no longer matters for
 ELSEWHERE = "elsewhere"
 """What a fit does outside its named stages."""
@@ -58,14 +60,14 @@ class Case:
     count : observations; of Vehicle the first
     clusterer : "dbscan" or "hdbscan"
     folder : of the files
-    read_pairs : whether to time a tile of pairs of the models too
+    extras : whether to time a tile of pairs of the models, and the placing of new observations, too
     """
 
     data: str
     count: int
     clusterer: str = "dbscan"
     folder: str = ""
-    read_pairs: bool = False
+    extras: bool = False
 
     def estimator(self, **options: Any) -> MCGTA:
         """Return what is fitted; HDBSCAN goes without a radius."""
@@ -175,6 +177,37 @@ def _seconds_a_pair(model: MCGTA) -> float:
     return float(np.median([turn() for _ in range(TURNS + 1)][1:]))
 
 
+def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
+    """Time new observations along time, among those of the fit: through the tree, and against every anchor, in turns."""
+    rng = np.random.default_rng(0)
+    where = rng.uniform(0, len(X) - 1, NEW)
+    new = X[where.astype(int)] + rng.normal(0, 0.01, (NEW, X.shape[1]))
+    start = time.process_time()
+    labels = model.predict(new, positions=where)
+    first, tree = time.process_time() - start, model._reference
+    assert tree is not None
+    same = True
+
+    def many(reference: Reference) -> None:
+        nonlocal same
+        model._reference = reference
+        same &= np.array_equal(model.predict(new, positions=where), labels)
+
+    def single(reference: Reference, calls: int) -> None:
+        model._reference = reference
+        for k in range(calls):
+            model.predict(new[k : k + 1], positions=where[k : k + 1])
+
+    every = replace(tree, tree=None)
+    batches = in_turns(
+        timed(lambda: many(tree), units=NEW), timed(lambda: many(every), units=NEW), rounds=ROUNDS, warm=False
+    )
+    singles = in_turns(
+        timed(lambda: single(tree, SINGLE), units=SINGLE), timed(lambda: single(every, 1)), rounds=ROUNDS, warm=False
+    )
+    return {"first": first, "batches": batches, "singles": singles, "same": same}
+
+
 def _fit(case: Case) -> dict[str, Any]:
     small = Case(case.data, min(case.count, SMALL), case.clusterer, case.folder)
     X, positions, _ = small.observations()
@@ -202,7 +235,9 @@ def _fit(case: Case) -> dict[str, Any]:
         "noise": model.noise_share_,
         "ari": float(adjusted_rand_score(labels, model.labels_)),
     }
-    return {**found, "seconds_a_pair": _seconds_a_pair(model)} if case.read_pairs else found
+    if not case.extras:
+        return found
+    return {**found, "seconds_a_pair": _seconds_a_pair(model), "placing": _placing(model, X)}
 
 
 def _timed_fit(case: Case, X: Array, positions: Array | None) -> tuple[MCGTA, dict[str, float], float]:

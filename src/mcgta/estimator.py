@@ -343,6 +343,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         label. An observation without a model is reported by a warning, and noise. See :mod:`mcgta.stages.membership` for
         the rule.
 
+        Beyond 4,000 observations the first call prepares the search, which may take as long as the fit; later ones take
+        milliseconds.
+
         ``X``, ``positions`` and ``groups`` are as in :meth:`fit`; for precomputed distances ``positions`` holds those
         to the observations of the fit, (M, N).
         """
@@ -559,5 +562,6 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_fitted(fitted)
         for name, value in fitted.items():
             setattr(model, name, value.astype(object) if name == "feature_names_in_" else value)
-        vars(model).update(dict.fromkeys(_AGAIN))
+        for name in _AGAIN:
+            setattr(model, name, None)
         return model

@@ -87,7 +87,7 @@ class Reference:
 
     def join(self, new: New) -> Joined:
         """Join new observations to those of the fit that their models may need."""
-        return join_new(self.data, new, self.tree and self.tree.surroundings)
+        return join_new(self.data, new, None if self.tree is None else self.tree.surroundings)
 
 
 def place_new(

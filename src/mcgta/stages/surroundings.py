@@ -54,7 +54,7 @@ class Surroundings:
         slack = 4 * max(rounding, self._positions.rounding)
         closest, farthest = np.asarray(tree.query(points, k=[1, self._count])[0]).T
         inside = _flat(tree.query_ball_point(points, self._beyond(farthest, slack)))
-        centers = tree.data[_flat(tree.query_ball_point(points, self._beyond(closest, slack)))]
+        centers = tree.data[np.unique(_flat(tree.query_ball_point(points, self._beyond(closest, slack))))]
         farthest = np.asarray(tree.query(centers, k=[self._count])[0])[:, 0]
         others = _flat(tree.query_ball_point(centers, self._beyond(farthest, slack)))
         return members[np.concatenate([inside, others])]
@@ -90,5 +90,5 @@ class Surroundings:
 
 
 def _flat(lists: Array) -> Index:
-    """Join lists of rows, each once."""
-    return np.unique(np.fromiter(chain.from_iterable(lists), dtype=np.int64))
+    """Join lists of rows."""
+    return np.fromiter(chain.from_iterable(lists), dtype=np.int64)
