@@ -27,14 +27,16 @@ from mcgta import MCGTA
 from mcgta.datasets import make_gestures, make_regions
 from mcgta.kernels.wasserstein import pack, wasserstein2_tile
 from mcgta.prediction import Reference
+from mcgta.progress import Progress
 from mcgta.types import Array, Labels
-from timing import in_turns, timed
+from timing import Side, in_turns, timed
 
 RECORD = 315
 FEATURES = 3
 SMALL = 7 * RECORD  # enough for the semivariogram to take a sample
 TILE, TURNS = 2048, 5
-NEW, SINGLE, ROUNDS = 1000, 20, 3  # new observations in a call; calls with one; turns of each
+NEW, ROUNDS = 1000, 3  # new observations in a call, and turns
+SINGLE, FEW = 50, 2  # calls with one, through the tree and against every anchor
 COMPILING = 60.0  # seconds of a fit that reading kernels from the cache no longer matters for
 ELSEWHERE = "elsewhere"
 """What a fit does outside its named stages."""
@@ -178,34 +180,37 @@ def _seconds_a_pair(model: MCGTA) -> float:
 
 
 def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
-    """Time new observations along time, among those of the fit: through the tree, and against every anchor, in turns."""
+    """Time new observations along time, among those of the fit: through the tree, and against every anchor, in turns.
+
+    No observation is asked for twice by one side, since the tree keeps what it has found out about its anchors.
+    """
     rng = np.random.default_rng(0)
-    where = rng.uniform(0, len(X) - 1, NEW)
-    new = X[where.astype(int)] + rng.normal(0, 0.01, (NEW, X.shape[1]))
+    where = rng.uniform(0, len(X) - 1, (2 * ROUNDS + 1, NEW))
+    new = X[where.astype(int)] + rng.normal(0, 0.01, (*where.shape, X.shape[1]))
     start = time.process_time()
-    labels = model.predict(new, positions=where)
-    first, tree = time.process_time() - start, model._reference
-    assert tree is not None
-    same = True
+    model.predict(new[-1], positions=where[-1])
+    first, tree = time.process_time() - start, model._refer(Progress())
+    found: dict[str, list[Labels]] = {"tree": [], "every": []}
 
-    def many(reference: Reference) -> None:
-        nonlocal same
-        model._reference = reference
-        same &= np.array_equal(model.predict(new, positions=where), labels)
+    def side(name: str, reference: Reference, begin: int, step: int, calls: int) -> Side:
+        turn = iter(range(begin, begin + ROUNDS))
 
-    def single(reference: Reference, calls: int) -> None:
-        model._reference = reference
-        for k in range(calls):
-            model.predict(new[k : k + 1], positions=where[k : k + 1])
+        def work() -> None:
+            model._reference, k = reference, next(turn)
+            for row in range(0, calls * step, step):
+                part = slice(row, row + step)
+                found[name].append(model.predict(new[k, part], positions=where[k, part]))
 
-    every = replace(tree, tree=None)
-    batches = in_turns(
-        timed(lambda: many(tree), units=NEW), timed(lambda: many(every), units=NEW), rounds=ROUNDS, warm=False
-    )
-    singles = in_turns(
-        timed(lambda: single(tree, SINGLE), units=SINGLE), timed(lambda: single(every, 1)), rounds=ROUNDS, warm=False
-    )
-    return {"first": first, "batches": batches, "singles": singles, "same": same}
+        return timed(work, units=calls * step)
+
+    assert model.strengths_.size  # comparing with every anchor takes the densities of all
+    model._reference = None
+    every = replace(model._refer(Progress()), tree=None)
+    batches = [side("tree", tree, 0, NEW, 1), side("every", every, 0, NEW, 1)]
+    singles = [side("tree", tree, ROUNDS, 1, SINGLE), side("every", every, ROUNDS, 1, FEW)]
+    times = {"batches": in_turns(*batches, rounds=ROUNDS, warm=False)}
+    same = all(np.array_equal(a, b) for a, b in zip(found["tree"], found["every"], strict=True))
+    return {"first": first, **times, "singles": in_turns(*singles, rounds=ROUNDS, warm=False), "same": same}
 
 
 def _fit(case: Case) -> dict[str, Any]:

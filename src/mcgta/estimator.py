@@ -343,8 +343,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         label. An observation without a model is reported by a warning, and noise. See :mod:`mcgta.stages.membership` for
         the rule.
 
-        Beyond 4,000 observations the first call prepares the search, which may take as long as the fit; later ones take
-        milliseconds.
+        Beyond 4,000 observations the first call prepares the search, which takes seconds (after HDBSCAN, or from a file, up to
+        the time of the fit); later ones take milliseconds.
 
         ``X``, ``positions`` and ``groups`` are as in :meth:`fit`; for precomputed distances ``positions`` holds those
         to the observations of the fit, (M, N).
@@ -478,21 +478,26 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         return self._tree
 
     def _refer(self, progress: Progress) -> Reference:
-        """Return what new observations are placed by, made when first asked for."""
-        if self._reference is None:
-            stages, tree = self._restore(), None
-            if serves(stages.loss) and (self.engine_.name == "tree" or len(stages.loss) > SMALL):
-                tree, _ = self._densities(stages, progress)
-            self._reference = Reference.of(
-                self.labels_,
-                stages.data,
-                stages.kept,
-                self.local_models_,
-                self._membership,
-                tree,
-                self._algorithm.lags,
-            )
-        return self._reference
+        """Return what new observations are placed by; with a tree it is made when first asked for, and kept."""
+        if self._reference is not None:
+            return self._reference
+        stages, tree = self._restore(), None
+        if serves(stages.loss) and (self.engine_.name == "tree" or len(stages.loss) > SMALL):
+            tree = self._grown(stages, progress)
+            if np.isnan(self._membership.radii).any():  # they need the densities of all; else those nearby will do
+                self._densities(stages, progress)
+        reference = Reference.of(
+            self.labels_,
+            stages.data,
+            stages.kept,
+            self.local_models_,
+            self._membership,
+            tree,
+            min_samples=self.min_samples_,
+            lags=self._algorithm.lags,
+        )
+        self._reference = reference if tree is not None else None
+        return reference
 
     def _restore(self) -> Stages:
         """Return the stages of the fit again; only what was not kept is computed."""

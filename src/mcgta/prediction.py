@@ -47,7 +47,7 @@ class AnchoredTree:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What the placing of new observations needs to know of a fit; made once for all of them.
+    """What the placing of new observations needs to know of a fit.
 
     Attributes
     ----------
@@ -73,6 +73,8 @@ class Reference:
         models: LocalModels | None,
         membership: Membership,
         tree: LossTree | None,
+        *,
+        min_samples: int,
         lags: int,
     ) -> Reference:
         """Bring the anchors into canonical order; ``kept`` are the rows of ``data`` that the tree is about."""
@@ -80,7 +82,7 @@ class Reference:
         membership = replace(membership.reorder(data.order[kept[rows]]), anchors=kept[rows])
         if tree is None or rows.size == 0:
             return cls(labels, data, models, membership, None)
-        anchors = tree.anchors(rows, membership.own, float(membership.radii.max()))
+        anchors = tree.anchors(rows, membership.own, float(membership.radii.max()), min_samples)
         measured = data.positions.kind is not None
         surroundings = Surroundings(data.positions, max(data.n_neighbors, lags + 1), lags) if measured else None
         return cls(labels, data, models, membership, AnchoredTree(tree, anchors, rows, surroundings))

@@ -8,8 +8,9 @@ Contract
 --------
 ``fresh``    of the new observations: points z (M, D) and packed models (flat); positions (M, p); groups (M,), -1 for one that
              the fit has not seen; slack (M,), what bounds and exact values may be off
-``anchors``  own (N,), in the order of the tree, infinite for other observations; of each node the least own (V,) and the first
-             canonical row of an anchor (V,), a huge one without such
+``anchors``  own (N,), in the order of the tree, infinite for other observations, NaN where it is not known yet; of each node
+             the least own (V,), zero where one is not known, and the first canonical row of an anchor (V,), a huge one without
+``nearby``   the law of the fit, for own where it is not known, and room for as many losses as make a place dense
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from mcgta.kernels.compiled import call, helper, kernel, literal_part
 from mcgta.kernels.lanes import lean
 from mcgta.kernels.metrics import place_distance
 from mcgta.kernels.tree import LEAF, cross_bounds
-from mcgta.kernels.tree_nearest import push_children
+from mcgta.kernels.tree_nearest import kth_loss, push_children, search_room
 from mcgta.kernels.tree_search import CALLS, COMPARE, DATA, EPS, FEATURES, KIND, LAW, NORMS, TREE, penalised
 
 NOBODY = 2**62
 _STACK = 512
 _FRESH = "Tuple((float64[:, ::1], float64[::1], float64[:, ::1], int64[::1], float64[::1]))"
 _ANCHORS = "Tuple((float64[::1], float64[::1], int64[::1]))"
+_NEARBY = f"Tuple(({LAW}, float64[::1]))"
+_OUT = "float64[::1], int64[::1]"
 
 
 @literal_part
@@ -65,9 +68,7 @@ def _behind(reach: float, row: int, best: float, best_row: int) -> bool:
     return reach > best or (reach == best and row > best_row)
 
 
-@kernel(
-    f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, {_FRESH}, {_ANCHORS}, float64[::1], int64[::1])"
-)
+@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, {_FRESH}, {_ANCHORS}, {_NEARBY}, {_OUT})")
 def first_reached(
     tree: Any,
     data: Any,
@@ -78,12 +79,14 @@ def first_reached(
     last: int,
     fresh: Any,
     anchors: Any,
+    nearby: Any,
     reach: Any,
     found: Any,
 ) -> int:
     """Write for the new observations first .. last - 1 the least reach, and the canonical row of the anchor.
 
-    Where no anchor is reached within the cap they are infinite and -1. Returns the pairs compared.
+    Where no anchor is reached within the cap they are infinite and -1. What own was missing for that is written to it. Returns
+    the pairs compared.
     """
     lean()
     points, nodes, boxes, places = tree
@@ -94,6 +97,7 @@ def first_reached(
     room = (few, np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
     open_, values = np.empty(LEAF, np.int64), np.empty(LEAF)
     stack, floor = np.empty(_STACK, np.int64), np.empty(_STACK)
+    around, (fit_law, nearest) = search_room(B), nearby
     exact = 0
     for a in range(first, last):
         slack = fresh[4][a]
@@ -126,6 +130,11 @@ def first_reached(
                     for k in range(waiting):
                         b_k = open_[k]
                         loss = penalised(law, calls, values[k], _apart(fresh, data, calls, a, b_k))
+                        if _behind(loss, rows[b_k], best, best_row):
+                            continue
+                        if np.isnan(own[b_k]):
+                            exact += kth_loss(tree, data, fit_law, calls, around, b_k, nearest)
+                            own[b_k] = nearest[0]
                         value = max(loss, own[b_k])
                         if not _behind(value, rows[b_k], best, best_row):
                             best, best_row = value, rows[b_k]

@@ -41,6 +41,7 @@ class Anchors:
     Attributes
     ----------
     own, least_own, first_row : see :mod:`mcgta.kernels.tree_place`
+    samples : observations that make a place dense, for own where it is not known yet
     cap : the largest radius of a cluster
     rounding : the size of rounding errors in a distance of their positions
     """
@@ -48,6 +49,7 @@ class Anchors:
     own: Array
     least_own: Array
     first_row: Index
+    samples: int
     cap: float
     rounding: float
 
@@ -176,15 +178,18 @@ class LossTree:
         back[self.order] = out
         return back
 
-    def anchors(self, rows: Index, own: Array, cap: float) -> Anchors:
-        """Make ready for :meth:`place` the rows that hold clusters together, given their own and the largest radius."""
+    def anchors(self, rows: Index, own: Array, cap: float, samples: int = 1) -> Anchors:
+        """Make ready for :meth:`place` the rows that hold clusters together, given their own and the largest radius.
+
+        Where own is NaN it is found when somebody comes near: the loss to the nearest ``samples``-th, itself included.
+        """
         held, ranks = np.full(len(self), np.inf), np.full(len(self), float(NOBODY))
         held[rows], ranks[rows] = own, rows
         held, ranks = held[self.order], ranks[self.order]
-        least = trees.bound_boxes(np.column_stack([held, ranks]), self.tree[1])
+        least = trees.bound_boxes(np.column_stack([np.where(np.isnan(held), 0.0, held), ranks]), self.tree[1])
         measured = self.loss.positions.kind is not None  # else there is no penalty, so it does not matter
         rounding = self.loss.positions.take(rows).rounding if measured else 0.0
-        return Anchors(held, least[:, 0].copy(), least[:, 1].astype(np.int64), cap, rounding)
+        return Anchors(held, least[:, 0].copy(), least[:, 1].astype(np.int64), min(samples, len(self)), cap, rounding)
 
     def place(
         self,
@@ -221,9 +226,12 @@ class LossTree:
         known = (anchors.own, anchors.least_own, anchors.first_row)
         reach, rows = np.empty(count), np.empty(count, dtype=np.int64)
 
+        fit_law, _ = self._law(0.0)
+
         def look(part: slice) -> int:
+            span, nearby = (part.start, part.stop), (fit_law, np.empty(anchors.samples))
             return first_reached(
-                self.tree, self.data, law, calls, self._room(), part.start, part.stop, fresh, known, reach, rows
+                self.tree, self.data, law, calls, self._room(), *span, fresh, known, nearby, reach, rows
             )
 
         self._sweep("placing", look, n_jobs, progress, count)
