@@ -205,7 +205,7 @@ def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
 
     assert model.strengths_.size  # comparing with every anchor takes the densities of all
     model._reference = None
-    every = replace(model._refer(Progress()), tree=None)
+    every = replace(model._refer(Progress()), tree=None, surroundings=None)
     batches = [side("tree", tree, 0, NEW, 1), side("every", every, 0, NEW, 1)]
     singles = [side("tree", tree, ROUNDS, 1, SINGLE), side("every", every, ROUNDS, 1, FEW)]
     times = {"batches": in_turns(*batches, rounds=ROUNDS, warm=False)}

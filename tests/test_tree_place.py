@@ -242,6 +242,14 @@ def test_new_series_and_groups_are_placed_as_by_the_table():
         by_tree(grouped).predict(X[:23], positions=times[:23] + 0.1, groups=few)
 
 
+def test_a_fit_of_noise_places_everything_in_noise():
+    X, times = gaps(np.random.default_rng(2), 200)
+    model = MCGTA(n_neighbors=8, eps=1e-9).fit(X[:150], positions=times[:150])
+    other = by_tree(model)
+    assert (other._reference.tree, other._reference.surroundings is None) == (None, False)
+    assert (other.predict(X, positions=times) == -1).all()
+
+
 def test_distances_without_penalty_go_by_the_tree_too():
     rng = np.random.default_rng(3)
     X, times = gaps(rng, 200)

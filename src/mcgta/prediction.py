@@ -36,13 +36,11 @@ class AnchoredTree:
     ----------
     tree, anchors : what is searched
     rows : (A,) the anchors' rows in the tree's loss, ascending
-    surroundings : finds the observations of the fit that new ones are modelled on; None where positions have no coordinates
     """
 
     tree: LossTree
     anchors: Anchors
     rows: Index
-    surroundings: Surroundings | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +54,15 @@ class Reference:
     models : their local models, in the user's order; None for a dissimilarity of features
     membership : its anchors, by rows of ``data``, ascending
     tree : through which they are found; None where new observations are compared with all of them
+    surroundings : finds the observations of the fit that new ones are modelled on; None where all are looked through
     """
 
     labels: Labels
     data: Observations
     models: LocalModels | None
     membership: Membership
-    tree: AnchoredTree | None
+    tree: AnchoredTree | None = None
+    surroundings: Surroundings | None = None
 
     @classmethod
     def of(
@@ -80,16 +80,19 @@ class Reference:
         """Bring the anchors into canonical order; ``kept`` are the rows of ``data`` that the tree is about."""
         rows = np.flatnonzero(np.isin(data.order[kept], membership.anchors))
         membership = replace(membership.reorder(data.order[kept[rows]]), anchors=kept[rows])
-        if tree is None or rows.size == 0:
-            return cls(labels, data, models, membership, None)
-        anchors = tree.anchors(rows, membership.own, float(membership.radii.max()), min_samples)
-        measured = data.positions.kind is not None
-        surroundings = Surroundings(data.positions, max(data.n_neighbors, lags + 1), lags) if measured else None
-        return cls(labels, data, models, membership, AnchoredTree(tree, anchors, rows, surroundings))
+        if tree is None:
+            return cls(labels, data, models, membership)
+        anchored = surroundings = None
+        if rows.size:
+            anchors = tree.anchors(rows, membership.own, float(membership.radii.max()), min_samples)
+            anchored = AnchoredTree(tree, anchors, rows)
+        if data.positions.kind is not None:
+            surroundings = Surroundings(data.positions, max(data.n_neighbors, lags + 1), lags)
+        return cls(labels, data, models, membership, anchored, surroundings)
 
     def join(self, new: New) -> Joined:
         """Join new observations to those of the fit that their models may need."""
-        return join_new(self.data, new, None if self.tree is None else self.tree.surroundings)
+        return join_new(self.data, new, self.surroundings)
 
 
 def place_new(
@@ -140,7 +143,7 @@ def place_new(
         )
         labels[where], strengths[where] = fit.membership.place(reach, np.searchsorted(fit.tree.rows, rows))
         return labels, strengths
-    anchors = fit.membership.anchors
+    anchors = fit.membership.anchors  # rows of what is joined, since all of the fit is, unless there are none
     if fit.models is not None and models is not None:
         models = fit.models.take(fit.data.order[anchors]).append(models)
     both = np.concatenate([anchors, size + placed])

@@ -30,6 +30,7 @@ from mcgta.stages.loss import Loss
 from mcgta.types import Array, Index, Labels, Mask
 
 _TILE = 256  # points that one task looks at
+_FEW = 64  # new observations, which may ask for the densities of many points
 _STEPS = 20_000  # pairs of nodes that are looked at before somebody may interrupt
 _ROUNDING = 1e-12  # of the largest trace and eps: what bounds and exact values may be off
 
@@ -311,7 +312,7 @@ class LossTree:
         count: int | None = None,
     ) -> int:
         """Let threads look at all points, or at ``count`` new ones; return the pairs compared."""
-        parts = tiles(len(self) if count is None else count, _TILE)
+        parts = tiles(len(self), _TILE) if count is None else tiles(count, _FEW)
         exact = 0
         with (progress or Progress()).stage(stage, len(parts)) as advance:
             for compared in run(look, parts, n_jobs=n_jobs):
