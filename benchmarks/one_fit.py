@@ -182,7 +182,8 @@ def _seconds_a_pair(model: MCGTA) -> float:
 def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
     """Time new observations along time, among those of the fit: through the tree, and against every anchor, in turns.
 
-    No observation is asked for twice by one side, since the tree keeps what it has found out about its anchors.
+    Batches after all densities are known, single ones before: then the tree keeps what it has found of its anchors, so no
+    observation is asked for twice.
     """
     rng = np.random.default_rng(0)
     where = rng.uniform(0, len(X) - 1, (2 * ROUNDS + 1, NEW))
@@ -203,10 +204,10 @@ def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
 
         return timed(work, units=calls * step)
 
-    assert model.strengths_.size  # comparing with every anchor takes the densities of all
-    model._reference = None
-    every = replace(model._refer(Progress()), tree=None, surroundings=None)
-    batches = [side("tree", tree, 0, NEW, 1), side("every", every, 0, NEW, 1)]
+    assert model.strengths_.size  # which finds all densities; comparing with every anchor takes these
+    ready = model._refer(Progress())
+    every = replace(ready, tree=None, surroundings=None)
+    batches = [side("tree", ready, 0, NEW, 1), side("every", every, 0, NEW, 1)]
     singles = [side("tree", tree, ROUNDS, 1, SINGLE), side("every", every, ROUNDS, 1, FEW)]
     times = {"batches": in_turns(*batches, rounds=ROUNDS, warm=False)}
     same = all(np.array_equal(a, b) for a, b in zip(found["tree"], found["every"], strict=True))

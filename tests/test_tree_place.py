@@ -177,9 +177,9 @@ def agree(model, other, X, **where):
         warnings.simplefilter("ignore")
         labels, strengths = model.predict(X, **where), model.score_samples(X, **where)
         np.testing.assert_array_equal(other.predict(X, **where), labels)
+        assert model._reference is None
+        assert other._reference.tree is not None
         np.testing.assert_array_equal(other.score_samples(X, **where), strengths)
-    assert model._reference is None
-    assert other._reference.tree is not None
     return labels
 
 

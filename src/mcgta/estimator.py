@@ -343,8 +343,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         label. An observation without a model is reported by a warning, and noise. See :mod:`mcgta.stages.membership` for
         the rule.
 
-        Beyond 4,000 observations the first call prepares the search, which takes seconds (after HDBSCAN, or from a file, up to
-        the time of the fit); later ones take milliseconds.
+        Beyond 4,000 observations the first call prepares the search, which takes seconds (after HDBSCAN up to the time of the
+        fit); later ones take milliseconds. DBSCAN's densities are found where new observations come; for many thousands of
+        these it is quicker to ask for ``strengths_`` before, which finds all.
 
         ``X``, ``positions`` and ``groups`` are as in :meth:`fit`; for precomputed distances ``positions`` holds those
         to the observations of the fit, (M, N).
@@ -455,6 +456,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         reach = tree.reach(found.labels, found.core, found.own, n_jobs=self._algorithm.n_jobs, progress=progress)
         self._strengths = np.zeros(self.labels_.size)
         self._strengths[stages.rows] = self._membership.strengths_at(reach, found.labels)
+        self._reference = None  # the next one knows all densities
 
     def _densities(self, stages: Stages, progress: Progress) -> tuple[LossTree, Clustering]:
         """Return the tree, and the clustering with the densities of its cores; what is missing of these is found."""
