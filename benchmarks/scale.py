@@ -5,8 +5,8 @@ done three times, and medians taken. The rows are
 
     series     a gesture-like series, DBSCAN: growth, memory, exact pairs, and the clustering against reading every pair
     hdbscan    the same with HDBSCAN, against DBSCAN
-    predict    new observations placed in the clusters of the series, in batches of 1,000 and one at a time: growth, and against
-               comparing each with every anchor
+    predict    new observations placed in the clusters of the series, in batches of 1,000 once the densities of all cores are
+               known, and one at a time before: growth, and against comparing each with every anchor
     plane      places in the plane, DBSCAN
     vehicle    Vehicle end to end, against batched NumPy and DBSCAN on the dense matrix, in turns in one process
 
@@ -186,7 +186,7 @@ def predict(bench: Bench) -> None:
     found = {case.count: [run["placing"] for run in bench.fit(case)] for case in cases}
     largest, note, whole = cases[-1].count, bench.why(cases), all(found.values())
     sizes = f"{cases[0].count:,} to {largest:,}"
-    for part, said in (("batches", f"in batches of {NEW:,}"), ("singles", "one at a time")):
+    for part, said in (("batches", f"in batches of {NEW:,}, densities known"), ("singles", "one at a time")):
         line = Measure("predict", f"growth exponent of a new observation, {said}, {sizes}", *bench.limits(0.7, 0.35))
         if whole:
             seconds = {size: _median(np.ravel([run[part][0] for run in runs])) for size, runs in found.items()}
