@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,17 @@ from data_sets import NEIGHBORS
 from mcgta import MCGTA
 from mcgta.datasets import make_gestures, make_regions
 from mcgta.kernels.wasserstein import pack, wasserstein2_tile
+from mcgta.prediction import Reference
+from mcgta.progress import Progress
 from mcgta.types import Array, Labels
-from timing import timed
+from timing import Side, in_turns, timed
 
 RECORD = 315
 FEATURES = 3
 SMALL = 7 * RECORD  # enough for the semivariogram to take a sample
 TILE, TURNS = 2048, 5
+NEW, ROUNDS = 1000, 3  # new observations in a call, and turns
+SINGLE, FEW = 50, 2  # calls with one, through the tree and against every anchor
 COMPILING = 60.0  # seconds of a fit that reading kernels from the cache no longer matters for
 ELSEWHERE = "elsewhere"
 """What a fit does outside its named stages."""
@@ -58,14 +62,14 @@ class Case:
     count : observations; of Vehicle the first
     clusterer : "dbscan" or "hdbscan"
     folder : of the files
-    read_pairs : whether to time a tile of pairs of the models too
+    extras : whether to time a tile of pairs of the models, and the placing of new observations, too
     """
 
     data: str
     count: int
     clusterer: str = "dbscan"
     folder: str = ""
-    read_pairs: bool = False
+    extras: bool = False
 
     def estimator(self, **options: Any) -> MCGTA:
         """Return what is fitted; HDBSCAN goes without a radius."""
@@ -175,6 +179,41 @@ def _seconds_a_pair(model: MCGTA) -> float:
     return float(np.median([turn() for _ in range(TURNS + 1)][1:]))
 
 
+def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
+    """Time new observations along time, among those of the fit: through the tree, and against every anchor, in turns.
+
+    Batches after all densities are known, single ones before: then the tree keeps what it has found of its anchors, so no
+    observation is asked for twice.
+    """
+    rng = np.random.default_rng(0)
+    where = rng.uniform(0, len(X) - 1, (2 * ROUNDS + 1, NEW))
+    new = X[where.astype(int)] + rng.normal(0, 0.01, (*where.shape, X.shape[1]))
+    start = time.process_time()
+    model.predict(new[-1], positions=where[-1])
+    first, tree = time.process_time() - start, model._refer(Progress())
+    found: dict[str, list[Labels]] = {"tree": [], "every": []}
+
+    def side(name: str, reference: Reference, begin: int, step: int, calls: int) -> Side:
+        turn = iter(range(begin, begin + ROUNDS))
+
+        def work() -> None:
+            model._reference, k = reference, next(turn)
+            for row in range(0, calls * step, step):
+                part = slice(row, row + step)
+                found[name].append(model.predict(new[k, part], positions=where[k, part]))
+
+        return timed(work, units=calls * step)
+
+    assert model.strengths_.size  # which finds all densities; comparing with every anchor takes these
+    ready = model._refer(Progress())
+    every = replace(ready, tree=None, surroundings=None)
+    batches = [side("tree", ready, 0, NEW, 1), side("every", every, 0, NEW, 1)]
+    singles = [side("tree", tree, ROUNDS, 1, SINGLE), side("every", every, ROUNDS, 1, FEW)]
+    times = {"batches": in_turns(*batches, rounds=ROUNDS, warm=False)}
+    same = all(np.array_equal(a, b) for a, b in zip(found["tree"], found["every"], strict=True))
+    return {"first": first, **times, "singles": in_turns(*singles, rounds=ROUNDS, warm=False), "same": same}
+
+
 def _fit(case: Case) -> dict[str, Any]:
     small = Case(case.data, min(case.count, SMALL), case.clusterer, case.folder)
     X, positions, _ = small.observations()
@@ -202,7 +241,9 @@ def _fit(case: Case) -> dict[str, Any]:
         "noise": model.noise_share_,
         "ari": float(adjusted_rand_score(labels, model.labels_)),
     }
-    return {**found, "seconds_a_pair": _seconds_a_pair(model)} if case.read_pairs else found
+    if not case.extras:
+        return found
+    return {**found, "seconds_a_pair": _seconds_a_pair(model), "placing": _placing(model, X)}
 
 
 def _timed_fit(case: Case, X: Array, positions: Array | None) -> tuple[MCGTA, dict[str, float], float]:

@@ -5,6 +5,8 @@ done three times, and medians taken. The rows are
 
     series     a gesture-like series, DBSCAN: growth, memory, exact pairs, and the clustering against reading every pair
     hdbscan    the same with HDBSCAN, against DBSCAN
+    predict    new observations placed in the clusters of the series, in batches of 1,000 once the densities of all cores are
+               known, and one at a time before: growth, and against comparing each with every anchor
     plane      places in the plane, DBSCAN
     vehicle    Vehicle end to end, against batched NumPy and DBSCAN on the dense matrix, in turns in one process
 
@@ -32,7 +34,7 @@ from data_sets import NEIGHBORS, missing
 from mcgta import MCGTA, Loss, compare_models
 from mcgta.memory import available_bytes
 from mcgta.types import Array
-from one_fit import BEFORE, SETTINGS, Case, fit_in_child
+from one_fit import BEFORE, NEW, SETTINGS, Case, fit_in_child
 from results import Measure, Ratio, Table, describe, human, print_tables, table_head, table_line, write_results
 from rivals import Gaussians, dbscan, eigvalsh_tile, shrunk_windows
 from timing import environment, in_turns, timed
@@ -136,7 +138,7 @@ def _grow(bench: Bench, cases: list[Case]) -> float | None:
 
 
 def _series(bench: Bench, clusterer: str) -> list[Case]:
-    return [Case("series", count, clusterer, read_pairs=clusterer == "dbscan") for count in bench.sizes("series")]
+    return [Case("series", count, clusterer, extras=clusterer == "dbscan") for count in bench.sizes("series")]
 
 
 def series(bench: Bench) -> None:
@@ -176,6 +178,31 @@ def hdbscan(bench: Bench) -> None:
         else:
             line = replace(line, note=bench.why([cases[-1], _series(bench, "dbscan")[-1]]))
         bench.add(line)
+
+
+def predict(bench: Bench) -> None:
+    """New observations among those of the series: time a row in batches and one at a time, and against every anchor."""
+    cases = _series(bench, "dbscan")
+    found = {case.count: [run["placing"] for run in bench.fit(case)] for case in cases}
+    largest, note, whole = cases[-1].count, bench.why(cases), all(found.values())
+    sizes = f"{cases[0].count:,} to {largest:,}"
+    for part, said in (("batches", f"in batches of {NEW:,}, densities known"), ("singles", "one at a time")):
+        line = Measure("predict", f"growth exponent of a new observation, {said}, {sizes}", *bench.limits(0.7, 0.35))
+        if whole:
+            seconds = {size: _median(np.ravel([run[part][0] for run in runs])) for size, runs in found.items()}
+            steps = ", ".join(f"{human(spent)} at {size:,}" for size, spent in seconds.items())
+            bench.add(replace(line, value=growth(list(seconds), list(seconds.values())), note=steps))
+        else:
+            bench.add(replace(line, note=note))
+        ratio = Ratio("predict", f"a new observation, {said}, {largest:,} x 3", "every anchor", unit="observation")
+        runs = found[largest]
+        if not runs:
+            bench.add(replace(ratio, note=note))
+            continue
+        ours, theirs = ([turn for run in runs for turn in run[part][side]] for side in (0, 1))
+        same = all(run["same"] for run in runs)
+        said = f"the same labels: {'yes' if same else 'NO'}; the first call of a fit takes {human(runs[0]['first'])}"
+        bench.add(ratio.measured(ours, theirs, note=said, holds=same))
 
 
 def plane(bench: Bench) -> None:
@@ -246,7 +273,7 @@ def _loss_table(fitted: MCGTA, rows: int | None) -> tuple[Array, int]:
     return loss.matrix(n_jobs=1), len(places)
 
 
-ROWS: dict[str, Callable[[Bench], None]] = {row.__name__: row for row in (series, hdbscan, plane, vehicle)}
+ROWS: dict[str, Callable[[Bench], None]] = {row.__name__: row for row in (series, hdbscan, predict, plane, vehicle)}
 
 
 def main() -> None:

@@ -32,6 +32,7 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 # Within the stages, the order of Algorithm 1.
 STAGES = [
     "neighborhoods",
+    "surroundings",
     "lags",
     "prior",
     "local_models",

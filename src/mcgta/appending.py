@@ -251,7 +251,7 @@ def _known_cores(
 
 def _same_reach(then: LossTree, now: LossTree) -> bool:
     """Tell whether pairs are within the penalty's reach as before; how it is rounded depends on the largest position."""
-    low, high = sorted((then.reach_of_penalty, now.reach_of_penalty))
+    low, high = sorted((then.reach_of_penalty(), now.reach_of_penalty()))
     places = now.loss.positions
     if low == high or now.loss.beta == 0:
         return True

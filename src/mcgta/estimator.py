@@ -14,19 +14,19 @@ from mcgta.algorithm import Algorithm, Stages
 from mcgta.appending import Before, append_stages
 from mcgta.archive import Archived
 from mcgta.fitted import FITTED, check_fitted
-from mcgta.observations import join_new, sort_observations
+from mcgta.observations import read_new, sort_observations
 from mcgta.parameters import RULES
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
-from mcgta.stages.clustering import Clustering, Near, settle
+from mcgta.stages.clustering import Clustering, Near, densities, settle
 from mcgta.stages.cuts import Cuts
 from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
 from mcgta.stages.empirical import ERROR
-from mcgta.stages.engine import Engine
+from mcgta.stages.engine import SMALL, Engine
 from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
-from mcgta.stages.loss_tree import LossTree
+from mcgta.stages.loss_tree import LossTree, serves
 from mcgta.stages.membership import Membership
 from mcgta.stages.semivariogram import Semivariogram
 from mcgta.types import Array, Labels
@@ -35,6 +35,14 @@ _AFTER_SEMIVARIOGRAM = (
     "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "n_jobs",
     "max_memory", "progress",
 )  # fmt: skip
+
+
+_AGAIN = (
+    "_dissimilarity",
+    "_tree",
+    "_every",
+    "_reference",
+)  # what can be computed again from the rest, and is not saved
 
 
 def read_features(estimator: BaseEstimator, X: Any, **options: Any) -> Array:
@@ -173,10 +181,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     2
     """
 
-    # What can be computed again from the rest, and is not saved.
     _dissimilarity: Dissimilarity | None
     _tree: LossTree | None
     _every: Cuts | None
+    _reference: Reference | None
 
     def __init__(
         self,
@@ -390,13 +398,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
     def _look_up(self, stages: Stages, progress: Progress) -> Near:
         """Return who tells which observations are near each other, as in the fit."""
-        engine = self.engine_
-        if engine.name == "dense":  # the table of losses was not kept, and there may be less memory than before
-            engine = self._algorithm.choose_engine(*self._X.shape)
-        near = self._algorithm.look_up(engine, stages.loss, self._tree, progress)
-        if isinstance(near, LossTree):
-            self._tree = near
-        return near
+        if self.engine_.name == "tree":
+            return self._grown(stages, progress)
+        # The table of losses was not kept, and there may be less memory than before.
+        engine = self._algorithm.choose_engine(*self._X.shape) if self.engine_.name == "dense" else self.engine_
+        return self._algorithm.look_up(engine, stages.loss, self._tree, progress)
 
     def predict(self, X: Any, *, positions: Any = None, groups: Any = None) -> Labels:
         """Return the cluster of new observations, -1 for noise.
@@ -408,10 +414,14 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         label. An observation without a model is reported by a warning, and noise. See :mod:`mcgta.stages.membership` for
         the rule.
 
+        Beyond 4,000 observations the first call prepares the search, which takes seconds (after HDBSCAN up to the time of the
+        fit); later ones take milliseconds. DBSCAN's densities are found where new observations come; for many thousands of
+        these it is quicker to ask for ``strengths_`` before, which finds all.
+
         ``X``, ``positions`` and ``groups`` are as in :meth:`fit`; for precomputed distances ``positions`` holds those
         to the observations of the fit, (M, N).
         """
-        return self._place(X, positions, groups)[0]
+        return self._place(X, positions, groups, known=False)[0]
 
     def score_samples(self, X: Any, *, positions: Any = None, groups: Any = None) -> Array:
         """Return the strength, in [0, 1], with which new observations belong to the cluster that predict gives them."""
@@ -493,7 +503,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.dissimilarity_error_ = sampling_error(models, algorithm.dissimilarity, random_state=data.seed)
         self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
-        self._dissimilarity, self._every = loss.dissimilarity, None
+        self._dissimilarity, self._every, self._reference = loss.dissimilarity, None, None
         self._tree = near if isinstance(near, LossTree) else None
 
     @property
@@ -518,17 +528,57 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def _complete(self) -> None:
         """Find what a clustering of many leaves open until somebody asks: densities of cores, and strengths."""
         stages, progress = self._restore(), Progress(self.progress)
-        near, jobs = self._look_up(stages, progress), self._algorithm.n_jobs
+        near, found = self._densities(stages, progress)
+        reach = near.reach(found.labels, found.core, found.own, n_jobs=self._algorithm.n_jobs, progress=progress)
+        self._strengths = np.zeros(self.labels_.size)
+        self._strengths[stages.rows] = self._membership.strengths_at(reach, found.labels)
+        self._reference = None  # the next one knows all densities
+
+    def _densities(self, stages: Stages, progress: Progress) -> tuple[Near, Clustering]:
+        """Return who knows what is near, and the clustering with the densities of its cores, found where they are missing."""
+        near, membership = self._look_up(stages, progress), self._membership
         back = np.full(self.labels_.size, -1)
         back[stages.rows] = np.arange(stages.rows.size)
-        anchors, labels = back[self._membership.anchors], self.labels_[stages.rows]
-        core = np.zeros(len(near), dtype=bool)
-        core[anchors] = True
-        open_ = Clustering(labels, core, np.full(len(near), np.nan), self._membership.radii)
-        found, reach = settle(near, open_, self.min_samples_, n_jobs=jobs, progress=progress)
-        self._membership = replace(self._membership, own=found.own[anchors], radii=found.radii)
-        self._strengths = np.zeros(self.labels_.size)
-        self._strengths[stages.rows] = self._membership.strengths_at(reach, labels)
+        anchors = back[membership.anchors]
+        core, own = np.zeros(len(near), dtype=bool), np.full(len(near), np.inf)
+        core[anchors], own[anchors] = True, membership.own
+        clustering = Clustering(self.labels_[stages.rows], core, own, membership.radii)
+        if np.isnan(membership.own).any():
+            jobs = self._algorithm.n_jobs
+            clustering = densities(near, clustering, self.min_samples_, n_jobs=jobs, progress=progress)
+            self._membership = replace(membership, own=clustering.own[anchors], radii=clustering.radii)
+        return near, clustering
+
+    def _grown(self, stages: Stages, progress: Progress) -> LossTree:
+        """Return the tree of the fit, built where there is none yet."""
+        if self._tree is None:
+            with progress.stage("tree"):
+                self._tree = LossTree.of(stages.loss)
+        return self._tree
+
+    def _refer(self, progress: Progress) -> Reference:
+        """Return what new observations are placed by; with a tree it is made when first asked for, and kept."""
+        if self._reference is not None:
+            return self._reference
+        stages, tree = self._restore(), None
+        large = self.engine_.name == "dense" and len(stages.loss) > SMALL and serves(stages.loss)
+        if self.engine_.name == "tree" or large:
+            tree = self._grown(stages, progress)
+        # Radii need the densities of all, and so does a comparison with all; else those nearby will do.
+        if np.isnan(self._membership.radii).any() or (tree is None and np.isnan(self._membership.own).any()):
+            self._densities(stages, progress)
+        reference = Reference.of(
+            self.labels_,
+            stages.data,
+            stages.kept,
+            self.local_models_,
+            self._membership,
+            tree,
+            min_samples=self.min_samples_,
+            lags=self._algorithm.lags,
+        )
+        self._reference = reference if tree is not None else None
+        return reference
 
     def _restore(self) -> Stages:
         """Return the stages of the fit again; only what was not kept is computed."""
@@ -544,18 +594,15 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         loss = algorithm.loss(self._dissimilarity, data.positions.take(kept), self.semivariogram_)
         return Stages(data, self.prior_, models, kept, self.failed_, loss)
 
-    def _place(self, X: Any, positions: Any, groups: Any) -> tuple[Labels, Array]:
-        """Labels and strengths of new observations."""
+    def _place(self, X: Any, positions: Any, groups: Any, *, known: bool = True) -> tuple[Labels, Array]:
+        """Labels and strengths of new observations; ``known`` asks for the strengths of those that the fit knows, too."""
         check_is_fitted(self)
         algorithm, seed, progress = self._algorithm, self._seed, Progress(self.progress)
-        features = read_features(self, X, reset=False)
-        joined = join_new(self._X, self.positions_, features, positions, groups)
-        order = self.positions_.order(self._X)
-        if self._strengths is None:
-            self._complete()
+        new = read_new(self.positions_, read_features(self, X, reset=False), positions, groups)
         return place_new(
-            Reference(self.labels_, self.strengths_, order, self.local_models_, self._membership, self.n_neighbors_),
-            joined,
+            self._refer(progress),
+            new,
+            strengths_of_fit=(lambda: self.strengths_) if known else None,
             lags=algorithm.lags,
             weights=algorithm.weights,
             dissimilarity=algorithm.dissimilarity,
@@ -563,6 +610,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             make_loss=lambda X, models, places: algorithm.loss(
                 algorithm.compare(X, models, seed), places, self.semivariogram_
             ),
+            n_jobs=algorithm.n_jobs,
             progress=progress,
         )
 
@@ -585,9 +633,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         return {"params": params, "fitted": fitted}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the table of dissimilarities out of pickles and copies; it is computed again when needed."""
+        """Leave the table of dissimilarities and the like out of pickles and copies; they are computed again when needed."""
         state: dict[str, Any] = super().__getstate__()
-        return {**state, "_dissimilarity": None, "_tree": None, "_every": None} if "_dissimilarity" in state else state
+        return {**state, **dict.fromkeys(_AGAIN)} if "_dissimilarity" in state else state
 
     @classmethod
     def _from_archive_state(cls, state: dict[str, Any]) -> Self:
@@ -600,5 +648,6 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_fitted(fitted)
         for name, value in fitted.items():
             setattr(model, name, value.astype(object) if name == "feature_names_in_" else value)
-        model._dissimilarity = model._tree = model._every = None
+        for name in _AGAIN:
+            setattr(model, name, None)
         return model

@@ -12,7 +12,8 @@ from mcgta.position_input import read_distances, read_positions
 from mcgta.positions import Positions
 from mcgta.stages.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
 from mcgta.stages.lags import stack_lags
-from mcgta.types import Array, Index
+from mcgta.stages.surroundings import Surroundings
+from mcgta.types import Array, Index, Mask
 
 DEFAULT_NEIGHBORS = 30
 _LARGEST = 1e30
@@ -119,25 +120,47 @@ def check_neighbors(
 
 
 @dataclass(frozen=True, eq=False)
+class New:
+    """Checked observations that are to be placed in the clusters of a fit.
+
+    Attributes
+    ----------
+    X : (M, d) features
+    positions : where they are, with groups of their own
+    groups : (M,) those by the codes of the fit, -1 for one that it has not seen
+    apart : whether they are a set of their own, whatever their groups are called
+    cross : (M, N) distances to the observations of the fit, in the user's order; for ``precomputed`` ones only
+    """
+
+    X: Array
+    positions: Positions
+    groups: Index
+    apart: bool
+    cross: Array | None
+
+
+@dataclass(frozen=True, eq=False)
 class Joined:
     """Observations of a fit, in canonical order, followed by the new ones among those given later.
 
     Attributes
     ----------
-    X : (N + F, d) features
+    X : (R + F, d) features
     positions : of both
     known : (M,) for each row given, the row of the fit that it repeats, -1 for a new one
     fresh : (F,) the rows given that are new, in the order in which they stand here
+    around : (R,) which observations of the fit these are, in canonical order
     """
 
     X: Array
     positions: Positions
     known: Index
     fresh: Index
+    around: Index
 
 
-def join_new(X: Array, places: Positions, X_new: Array, positions: Any, groups: Any) -> Joined:
-    """Join new observations to those of a fit; see :meth:`mcgta.MCGTA.predict` for the rules."""
+def read_new(places: Positions, X_new: Array, positions: Any, groups: Any) -> New:
+    """Check new observations against the positions of a fit; see :meth:`mcgta.MCGTA.predict` for the rules."""
     count, cross = X_new.shape[0], None
     need_groups(places, groups)
     if places.metric == "precomputed":
@@ -152,14 +175,26 @@ def join_new(X: Array, places: Positions, X_new: Array, positions: Any, groups: 
         new = read_positions(positions, count, groups=groups, like=places)
     check_group_names(places, new)
     apart = positions is None
-    known = np.full(count, -1, dtype=np.intp) if apart else _repeated(X, places, X_new, new, cross)
-    order = places.order(X)
+    seen = np.searchsorted(places.group_names, new.group_names).clip(max=places.group_names.size - 1)
+    codes = np.where(apart | (places.group_names[seen] != new.group_names), -1, seen)
+    return New(X_new, new, codes[new.groups], apart, cross)
+
+
+def join_new(data: Observations, new: New, surroundings: Surroundings | None = None) -> Joined:
+    """Join new observations to those of a fit, or to those of them that stand around the new ones."""
+    known = _repeated(data, new)
     fresh = np.flatnonzero(known < 0)
-    fresh = fresh[new.take(fresh).order(X_new[fresh])]
-    joined = places.take(order).join(
-        new.take(fresh), apart=apart, cross=None if cross is None else cross[np.ix_(fresh, order)]
-    )
-    return Joined(np.concatenate([X[order], X_new[fresh]]), joined, known, fresh)
+    fresh = fresh[new.positions.take(fresh).order(new.X[fresh])]
+    places = new.positions.take(fresh)
+    if surroundings is None:
+        around, fitted = np.arange(data.order.size), data.positions
+    else:
+        around = surroundings.around(places, new.groups[fresh])
+        fitted = data.positions.take(around)
+    rows = data.order[around]
+    cross = None if new.cross is None else new.cross[np.ix_(fresh, rows)]
+    joined = fitted.join(places, apart=new.apart, cross=cross)
+    return Joined(np.concatenate([data.raw[rows], new.X[fresh]]), joined, known, fresh, around)
 
 
 def need_groups(places: Positions, groups: Any) -> None:
@@ -179,20 +214,39 @@ def check_group_names(places: Positions, new: Positions) -> None:
         )
 
 
-def _repeated(X: Array, places: Positions, X_new: Array, new: Positions, cross: Array | None) -> Index:
+def _repeated(data: Observations, new: New) -> Index:
     """For each new row, the first row of the fit with the same features, position and group; -1 for none."""
-    names, seen = places.group_names.tolist(), new.group_names.tolist()
-    rows: dict[Any, list[int]] = {}
-    for k in range(len(places)):
-        rows.setdefault((_bytes(X[k]), _bytes(places.coordinates[k]), names[places.groups[k]]), []).append(k)
-    known = np.full(X_new.shape[0], -1, dtype=np.intp)
-    for k in range(X_new.shape[0]):
-        same = rows.get((_bytes(X_new[k]), _bytes(new.coordinates[k]), seen[new.groups[k]]), [])
-        if cross is not None:
-            same = [row for row in same if cross[k, row] == 0]
-        known[k] = same[0] if same else -1
+    known = np.full(new.X.shape[0], -1, dtype=np.intp)
+    if new.apart:
+        return known
+    if new.cross is not None:
+        k, row = np.nonzero(new.cross == 0)
+        groups = data.positions.groups[data.back[row]]
+        same = (groups == new.groups[k]) & np.all(data.raw[row] == new.X[k], axis=1)
+        k, first = np.unique(k[same], return_index=True)
+        known[k] = row[same][first]
+        return known
+    # By halves: rows are in order of group, position and features.
+    wanted = (new.groups[:, None], new.positions.coordinates, new.X)
+    low, high = np.zeros(known.size, dtype=np.intp), np.full(known.size, data.order.size)
+    while (low < high).any():
+        middle = (low + high) // 2
+        before, _ = _compare(data, np.minimum(middle, data.order.size - 1), wanted)
+        before &= low < high
+        low, high = np.where(before, middle + 1, low), np.where(before, high, np.minimum(middle, high))
+    row = np.minimum(low, data.order.size - 1)
+    _, same = _compare(data, row, wanted)
+    known[same] = data.order[row[same]]
     return known
 
 
-def _bytes(values: Array) -> bytes:
-    return (values + 0.0).tobytes()  # minus zero is zero
+def _compare(data: Observations, rows: Index, wanted: tuple[Array | Index, ...]) -> tuple[Mask, Mask]:
+    """Tell of some rows of a fit whether they come before what is wanted, and whether they are the same."""
+    places = data.positions
+    before, same = np.zeros(rows.size, dtype=bool), np.ones(rows.size, dtype=bool)
+    parts = (places.groups[rows, None], places.coordinates[rows], data.raw[data.order[rows]])
+    for part, other in zip(parts, wanted, strict=True):
+        for column, aim in zip(part.T, other.T, strict=True):
+            before |= same & (column < aim)
+            same &= column == aim
+    return before, same

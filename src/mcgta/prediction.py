@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mcgta.observations import Joined
+from mcgta.observations import Joined, New, Observations, join_new
 from mcgta.parallel import tiles
 from mcgta.positions import Positions
 from mcgta.progress import Progress
@@ -16,8 +16,10 @@ from mcgta.stages.dissimilarity import incomparable
 from mcgta.stages.lags import stack_lags
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Loss
+from mcgta.stages.loss_tree import Anchors, LossTree
 from mcgta.stages.membership import Membership
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
+from mcgta.stages.surroundings import Surroundings
 from mcgta.types import Array, Index, Labels
 
 _ENTRIES = 2**22  # of a table of losses to all anchors
@@ -27,71 +29,130 @@ MakeLoss = Callable[[Array, LocalModels | None, Positions], Loss]
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
-    """The clusters of a fit, in the user's order of rows.
+class AnchoredTree:
+    """The tree of a fit, with the anchors of its clusters.
 
     Attributes
     ----------
-    labels, strengths : (N,) of the observations of the fit
-    order : (N,) canonical order of its rows
-    models : their local models; None for a dissimilarity of features
-    membership : its anchors
-    n_neighbors : size of the neighbourhoods
+    tree, anchors : what is searched
+    rows : (A,) the anchors' rows in the tree's loss, ascending
+    """
+
+    tree: LossTree
+    anchors: Anchors
+    rows: Index
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """What the placing of new observations needs to know of a fit.
+
+    Attributes
+    ----------
+    labels : (N,) of the observations of the fit, in the user's order
+    data : those, in canonical order
+    models : their local models, in the user's order; None for a dissimilarity of features
+    membership : its anchors, by rows of ``data``, ascending
+    tree : through which they are found; None where new observations are compared with all of them
+    surroundings : finds the observations of the fit that new ones are modelled on; None where all are looked through
     """
 
     labels: Labels
-    strengths: Array
-    order: Index
+    data: Observations
     models: LocalModels | None
     membership: Membership
-    n_neighbors: int
+    tree: AnchoredTree | None = None
+    surroundings: Surroundings | None = None
+
+    @classmethod
+    def of(
+        cls,
+        labels: Labels,
+        data: Observations,
+        kept: Index,
+        models: LocalModels | None,
+        membership: Membership,
+        tree: LossTree | None,
+        *,
+        min_samples: int,
+        lags: int,
+    ) -> Reference:
+        """Bring the anchors into canonical order; ``kept`` are the rows of ``data`` that the tree is about."""
+        rows = np.flatnonzero(np.isin(data.order[kept], membership.anchors))
+        membership = replace(membership.reorder(data.order[kept[rows]]), anchors=kept[rows])
+        if tree is None:
+            return cls(labels, data, models, membership)
+        anchored = surroundings = None
+        if rows.size:
+            anchors = tree.anchors(rows, membership.own, float(membership.radii.max()), min_samples)
+            anchored = AnchoredTree(tree, anchors, rows)
+        if data.positions.kind is not None:
+            surroundings = Surroundings(data.positions, max(data.n_neighbors, lags + 1), lags)
+        return cls(labels, data, models, membership, anchored, surroundings)
+
+    def join(self, new: New) -> Joined:
+        """Join new observations to those of the fit that their models may need."""
+        return join_new(self.data, new, self.surroundings)
 
 
 def place_new(
     fit: Reference,
-    joined: Joined,
+    new: New,
     *,
+    strengths_of_fit: Callable[[], Array] | None,
     lags: int,
     weights: str,
     dissimilarity: str,
     fit_models: FitModels,
     make_loss: MakeLoss,
+    n_jobs: int | None,
     progress: Progress,
 ) -> tuple[Labels, Array]:
-    """Return the clusters and strengths of the rows given; those that the fit knows keep what they have."""
-    count = joined.known.size
+    """Return the clusters and strengths of the rows given; those that the fit knows keep what they have.
+
+    Strengths of the fit are asked for when needed; without a function for it the strengths of known rows are left out.
+    """
+    joined, count = fit.join(new), new.X.shape[0]
     labels, strengths = np.full(count, -1, dtype=np.int64), np.zeros(count)
     again = joined.known >= 0
-    labels[again], strengths[again] = fit.labels[joined.known[again]], fit.strengths[joined.known[again]]
+    labels[again] = fit.labels[joined.known[again]]
+    if strengths_of_fit is not None and again.any():
+        strengths[again] = strengths_of_fit()[joined.known[again]]
     if joined.fresh.size == 0:
         return labels, strengths
 
-    fitted = np.arange(fit.order.size)
-    new = fit.order.size + np.arange(joined.fresh.size)
+    size = joined.around.size
     X = stack_lags(joined.X, joined.positions, lags)
-    X[fitted] = stack_lags(joined.X[fitted], joined.positions.take(fitted), lags)
+    X[:size] = fit.data.X[joined.around]  # which know nothing of new ones before them
     if fit.models is None:
-        models, failures = None, incomparable(X[new], dissimilarity)
+        models, failures = None, incomparable(X[size:], dissimilarity)
     else:
-        models = fit_models(X, _neighborhoods(joined.positions, fit.order.size, fit.n_neighbors, weights))
+        models = fit_models(X, _neighborhoods(joined.positions, size, fit.data.n_neighbors, weights))
         failures = models.failures
     _report(failures, joined.fresh)
 
-    placed = np.setdiff1d(np.arange(new.size), list(failures))
+    placed = np.setdiff1d(np.arange(joined.fresh.size), list(failures))
     if placed.size == 0:
         return labels, strengths
-    anchors = np.flatnonzero(np.isin(fit.order, fit.membership.anchors))
+    where, models = joined.fresh[placed], models and models.take(placed)
+    if fit.tree is not None:
+        places = joined.positions.take(size + placed)
+        (packed,) = make_loss(X[size + placed], models, places).dissimilarity.parts
+        reach, rows = fit.tree.tree.place(
+            fit.tree.anchors, packed, places, new.groups[where], n_jobs=n_jobs, progress=progress
+        )
+        labels[where], strengths[where] = fit.membership.place(reach, np.searchsorted(fit.tree.rows, rows))
+        return labels, strengths
+    anchors = fit.membership.anchors  # rows of what is joined, since all of the fit is, unless there are none
     if fit.models is not None and models is not None:
-        models = fit.models.take(fit.order[anchors]).append(models.take(placed))
-    both = np.concatenate([anchors, new[placed]])
+        models = fit.models.take(fit.data.order[anchors]).append(models)
+    both = np.concatenate([anchors, size + placed])
     loss = make_loss(X[both], models, joined.positions.take(both))
-    membership = fit.membership.reorder(fit.order[anchors])
     with progress.stage("placing", placed.size) as advance:
         for part in tiles(placed.size, max(1, _ENTRIES // max(anchors.size, 1))):
             losses = loss.between(anchors.size + np.arange(part.start, part.stop), np.arange(anchors.size))
-            where = joined.fresh[placed[part]]
-            labels[where], strengths[where] = membership.assign(losses)
-            advance(where.size)
+            labels[where[part]], strengths[where[part]] = fit.membership.assign(losses)
+            advance(part.stop - part.start)
     return labels, strengths
 
 

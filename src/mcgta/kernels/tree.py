@@ -142,22 +142,28 @@ def _bound(values: Any, nodes: Any, boxes: Any) -> None:
 
 
 @helper
-def point_bounds(points: Any, a: int, b: int, d: int) -> tuple[float, float]:
-    """Bounds of W for two points."""
+def cross_bounds(points: Any, a: int, others: Any, b: int, d: int) -> tuple[float, float]:
+    """Bounds of W for points of two tables."""
     end = d + d * (d + 1) // 2
     mean = 0.0
     for k in range(d):
-        shift = points[a, k] - points[b, k]
+        shift = points[a, k] - others[b, k]
         mean += shift * shift
     root = 0.0
     for k in range(d, end):
-        shift = points[a, k] - points[b, k]
+        shift = points[a, k] - others[b, k]
         root += shift * shift
     spectrum = 0.0
     for k in range(end, end + d):
-        shift = points[a, k] - points[b, k]
+        shift = points[a, k] - others[b, k]
         spectrum += shift * shift
     return mean + max(0.5 * root, spectrum), mean + root
+
+
+@helper
+def point_bounds(points: Any, a: int, b: int, d: int) -> tuple[float, float]:
+    """Bounds of W for two points."""
+    return cross_bounds(points, a, points, b, d)
 
 
 @helper

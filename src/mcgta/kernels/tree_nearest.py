@@ -37,6 +37,62 @@ def push_children(tree: Any, a: int, child: int, d: int, stack: Any, floor: Any,
     return top
 
 
+@helper
+def search_room(B: Any) -> Any:
+    """Return room for :func:`kth_loss`, given that for comparing pairs."""
+    lists = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), np.empty(_STACK, np.int64))
+    return lists, np.empty(LEAF), np.empty(_STACK), B
+
+
+@helper
+def kth_loss(tree: Any, data: Any, law: Any, calls: Any, room: Any, a: int, best: Any) -> int:
+    """Find the losses of the nearest of point a, itself the first at zero, descending, as many as ``best`` has room for.
+
+    Infinite where there are fewer. Returns the pairs compared.
+    """
+    lean()
+    points, nodes, _, _ = tree
+    d, slack, k = calls[FEATURES], law[0][SLACK], best.shape[0]
+    (left, right, open_, stack), values, floor, B = room
+    pairs = (left, right, B)
+    exact = 0
+    best[:] = np.inf
+    best[k - 1] = 0.0
+    stack[0] = 0
+    floor[0] = 0.0
+    top = 1
+    while top > 0:
+        top -= 1
+        v = stack[top]
+        if floor[top] > best[0] + slack:
+            continue
+        if nodes[v, 2] >= 0:
+            top = push_children(tree, a, nodes[v, 2], d, stack, floor, top, best[0] + slack)
+            continue
+        waiting = 0
+        for b in range(nodes[v, 0], nodes[v, 1]):
+            if b != a:
+                least, _ = point_bounds(points, a, b, d)
+                if least <= best[0] + slack:
+                    least = penalised(law, calls, max(least - slack, 0.0), apart(data, calls, a, b))
+                    if least <= best[0] + slack:
+                        open_[waiting] = b
+                        waiting += 1
+            if waiting == LEAF or (b == nodes[v, 1] - 1 and waiting > 0):
+                compare(data, calls, pairs, a, open_, waiting, values)
+                exact += waiting
+                for w in range(waiting):
+                    value = penalised(law, calls, values[w], apart(data, calls, a, open_[w]))
+                    if value < best[0]:
+                        place = 0
+                        while place + 1 < k and best[place + 1] > value:
+                            best[place] = best[place + 1]
+                            place += 1
+                        best[place] = value
+                waiting = 0
+    return exact
+
+
 @kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, int64, boolean[::1], float64[::1])")
 def nearest_losses(
     tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, last: int, k: int, wanted: Any, out: Any
@@ -46,51 +102,12 @@ def nearest_losses(
     Infinite where there are fewer than k. Returns the pairs compared.
     """
     lean()
-    points, nodes, _, _ = tree
-    d, slack = calls[FEATURES], law[0][SLACK]
-    room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    open_, values = np.empty(LEAF, np.int64), np.empty(LEAF)
-    stack, floor = np.empty(_STACK, np.int64), np.empty(_STACK)
-    best = np.empty(k)  # descending
+    room, best = search_room(B), np.empty(k)
     exact = 0
     for a in range(first, last):
-        if not wanted[a]:
-            continue
-        best[:] = np.inf
-        best[k - 1] = 0.0
-        stack[0] = 0
-        floor[0] = 0.0
-        top = 1
-        while top > 0:
-            top -= 1
-            v = stack[top]
-            if floor[top] > best[0] + slack:
-                continue
-            if nodes[v, 2] >= 0:
-                top = push_children(tree, a, nodes[v, 2], d, stack, floor, top, best[0] + slack)
-                continue
-            waiting = 0
-            for b in range(nodes[v, 0], nodes[v, 1]):
-                if b != a:
-                    least, _ = point_bounds(points, a, b, d)
-                    if least <= best[0] + slack:
-                        least = penalised(law, calls, max(least - slack, 0.0), apart(data, calls, a, b))
-                        if least <= best[0] + slack:
-                            open_[waiting] = b
-                            waiting += 1
-                if waiting == LEAF or (b == nodes[v, 1] - 1 and waiting > 0):
-                    compare(data, calls, room, a, open_, waiting, values)
-                    exact += waiting
-                    for w in range(waiting):
-                        value = penalised(law, calls, values[w], apart(data, calls, a, open_[w]))
-                        if value < best[0]:
-                            place = 0
-                            while place + 1 < k and best[place + 1] > value:
-                                best[place] = best[place + 1]
-                                place += 1
-                            best[place] = value
-                    waiting = 0
-        out[a] = best[0]
+        if wanted[a]:
+            exact += kth_loss(tree, data, law, calls, room, a, best)
+            out[a] = best[0]
     return exact
 
 

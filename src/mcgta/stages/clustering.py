@@ -79,7 +79,7 @@ class Clustering:
     core : (N,) whether the observation is a core one (DBSCAN), or clustered at all (other algorithms)
     own : (N,) the loss a core observation needs to stand in a dense place: that to the ``min_samples``-th nearest, itself
         included (DBSCAN), or to the nearest other member of its cluster (other algorithms); inf for the rest. NaN until
-        :func:`settle` has found it
+        :func:`densities` has found it
     radii : (K,) for each cluster the loss up to which it takes in new observations: eps (DBSCAN), or the largest
         ``own`` of its members
     eps : the radius used, NaN where there is none
@@ -122,7 +122,7 @@ def find_clusters(
         found, _ = cluster(near, clusterer, **options, n_jobs=n_jobs, progress=progress)
     else:
         found = cluster_by_object(matrix, clusterer)
-    return settle(near, found, min_samples, n_jobs=n_jobs, progress=progress)[0]
+    return densities(near, found, min_samples, n_jobs=n_jobs, progress=progress)
 
 
 def cluster(
@@ -189,20 +189,28 @@ def cluster_by_object(matrix: Array, clusterer: Any) -> Clustering:
     return _of_members(labels, np.nan)
 
 
+def densities(
+    near: Near, clustering: Clustering, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
+) -> Clustering:
+    """Find what a clustering leaves open: ``own`` and ``radii``."""
+    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    labels, core, radii = clustering.labels, clustering.core, clustering.radii
+    if not np.isnan(radii).any():
+        return replace(clustering, own=near.own(core, min(min_samples, len(near)), **how)[0])
+    # Not DBSCAN: members hold a cluster together, as near as the nearest other one.
+    own = near.reach(labels, core, np.where(core, 0.0, np.inf), others=True, **how)
+    own[core & np.isinf(own)] = 0.0  # alone
+    radii = np.zeros(radii.size)
+    np.maximum.at(radii, labels[core], own[core])
+    return replace(clustering, own=own, radii=radii)
+
+
 def settle(
     near: Near, clustering: Clustering, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
 ) -> tuple[Clustering, Array]:
     """Find what a clustering leaves open, and the loss at which each row reaches its cluster."""
-    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
-    labels, core, radii = clustering.labels, clustering.core, clustering.radii
-    if np.isnan(radii).any():  # not DBSCAN: members hold a cluster together, as near as the nearest other one
-        own = near.reach(labels, core, np.where(core, 0.0, np.inf), others=True, **how)
-        own[core & np.isinf(own)] = 0.0  # alone
-        radii = np.zeros(radii.size)
-        np.maximum.at(radii, labels[core], own[core])
-    else:
-        own, _ = near.own(core, min(min_samples, len(near)), **how)
-    return replace(clustering, own=own, radii=radii), near.reach(labels, core, own, **how)
+    found = densities(near, clustering, min_samples, n_jobs=n_jobs, progress=progress)
+    return found, near.reach(found.labels, found.core, found.own, n_jobs=n_jobs, progress=progress)
 
 
 def knee(heights: Array) -> float:

@@ -18,10 +18,12 @@ from mcgta.kernels.metrics import FLAT, TIE
 from mcgta.kernels.tree_connect import begin, connect
 from mcgta.kernels.tree_nearest import nearest_losses, reach_anchors
 from mcgta.kernels.tree_order import begin_walk, walk_on
+from mcgta.kernels.tree_place import NOBODY, first_reached
 from mcgta.kernels.tree_search import count_near, first_near
 from mcgta.kernels.tree_span import begin_round, begin_span, end_round, look_around
 from mcgta.kernels.wasserstein import embed, features_of, pair_functions, pair_workspace
 from mcgta.parallel import run, tiles
+from mcgta.positions import Positions
 from mcgta.progress import Progress
 from mcgta.stages.labelling import number
 from mcgta.stages.loss import Loss
@@ -30,7 +32,28 @@ from mcgta.types import Array, Index, Labels, Mask
 _TILE = 256  # points that one task looks at
 _STEPS = 20_000  # nodes, or pairs of nodes, that are looked at before somebody may interrupt
 _ASKED = 128  # observations that tell how well bounds do
+_FEW = 64  # new observations, which may ask for the densities of many points
 _ROUNDING = 1e-12  # of the largest trace and eps: what bounds and exact values may be off
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """What holds the clusters of a tree together, as searches take it.
+
+    Attributes
+    ----------
+    own, least_own, first_row : see :mod:`mcgta.kernels.tree_place`
+    samples : observations that make a place dense, for own where it is not known yet
+    cap : the largest radius of a cluster
+    rounding : the size of rounding errors in a distance of their positions
+    """
+
+    own: Array
+    least_own: Array
+    first_row: Index
+    samples: int
+    cap: float
+    rounding: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +248,65 @@ class LossTree:
         back[self.rows] = out
         return back
 
+    def anchors(self, rows: Index, own: Array, cap: float, samples: int = 1) -> Anchors:
+        """Make ready for :meth:`place` the rows that hold clusters together, given their own and the largest radius.
+
+        Where own is NaN it is found when somebody comes near: the loss to the nearest ``samples``-th, itself included.
+        """
+        held, ranks = np.full(len(self), np.inf), np.full(len(self), float(NOBODY))
+        held[rows], ranks[rows] = own, rows
+        held, ranks = held[self.rows], ranks[self.rows]
+        least = trees.bound_boxes(np.column_stack([np.where(np.isnan(held), 0.0, held), ranks]), self.tree[1])
+        measured = self.loss.positions.kind is not None  # else there is no penalty, so it does not matter
+        rounding = self.loss.positions.take(rows).rounding if measured else 0.0
+        return Anchors(held, least[:, 0].copy(), least[:, 1].astype(np.int64), min(samples, len(self)), cap, rounding)
+
+    def place(
+        self,
+        anchors: Anchors,
+        packed: Array,
+        places: Positions,
+        groups: Index,
+        *,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Array, Index]:
+        """Find the anchor that each of M new observations reaches first; see :mod:`mcgta.stages.membership`.
+
+        Parameters
+        ----------
+        anchors : of the clusters
+        packed : (M, m) models of the new observations
+        places : where they are
+        groups : (M,) their groups by the codes of the fit, -1 for one that it has not seen
+
+        Returns
+        -------
+        reach : (M,) the least reach; infinite beyond the largest radius
+        rows : (M,) the first row that is reached so; -1 beyond the largest radius
+        """
+        count, points = packed.shape[0], places.points
+        law, calls = self._law(
+            anchors.cap, anchors.rounding if points is None else max(anchors.rounding, places.rounding)
+        )
+        where = np.zeros((count, 1)) if points is None else points
+        slack = _ROUNDING * (np.maximum(packed[:, self._features], self.largest) + anchors.cap)
+        z = embed(packed, spectra=True)
+        fresh = (native(z), native(packed).reshape(-1), native(where), native(groups, np.int64), slack)
+        known = (anchors.own, anchors.least_own, anchors.first_row)
+        reach, rows = np.empty(count), np.empty(count, dtype=np.int64)
+
+        fit_law, _ = self._law(0.0)
+
+        def look(part: slice) -> int:
+            span, nearby = (part.start, part.stop), (fit_law, np.empty(anchors.samples))
+            return first_reached(
+                self.tree, self.data, law, calls, self._room(), *span, fresh, known, nearby, reach, rows
+            )
+
+        self._sweep("placing", look, n_jobs, progress, tiles(count, _FEW))
+        return reach, rows
+
     def span(
         self, min_samples: int, *, n_jobs: int | None = None, progress: Progress | None = None
     ) -> tuple[Index, Index, Array, Array, int]:
@@ -294,15 +376,15 @@ class LossTree:
     def _features(self) -> int:
         return features_of(self.loss.dissimilarity.parts[0])
 
-    @property
-    def reach_of_penalty(self) -> float:
-        """The distance beyond which pairs are not penalised."""
+    def reach_of_penalty(self, rounding: float | None = None) -> float:
+        """Return the distance beyond which pairs are not penalised; ``rounding`` is that of its positions by default."""
         loss = self.loss
-        return loss.semivariogram.range_ * (1 + TIE) + loss.positions.rounding if loss.within_range else np.inf
+        rounding = loss.positions.rounding if rounding is None else rounding
+        return loss.semivariogram.range_ * (1 + TIE) + rounding if loss.within_range else np.inf
 
-    def _law(self, eps: float) -> tuple[tuple[Array, Array, Array, Array], Index]:
+    def _law(self, eps: float, rounding: float | None = None) -> tuple[tuple[Array, Array, Array, Array], Index]:
         """What kernels need to know of the loss, with a radius."""
-        loss, reach = self.loss, self.reach_of_penalty
+        loss, reach = self.loss, self.reach_of_penalty(rounding)
         slack = _ROUNDING * (self.largest + abs(eps))
         code, *arrays = loss.semivariogram.form
         parameters, x, y = map(native, arrays)

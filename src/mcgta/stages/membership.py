@@ -51,8 +51,8 @@ class Membership(Archived):
 
     def reorder(self, anchors: Index) -> Membership:
         """Return the same with the anchors in another order."""
-        where = {int(anchor): k for k, anchor in enumerate(self.anchors)}
-        index = np.array([where[int(anchor)] for anchor in anchors], dtype=np.intp)
+        standing = np.argsort(self.anchors, kind="stable")
+        index = standing[np.searchsorted(self.anchors, anchors, sorter=standing)]
         return Membership(self.anchors[index], self.labels[index], self.own[index], self.radii)
 
     def assign(self, losses: Array) -> tuple[Labels, Array]:
@@ -71,10 +71,13 @@ class Membership(Archived):
             return np.full(losses.shape[0], -1, dtype=np.int64), np.zeros(losses.shape[0])
         reach = np.maximum(np.maximum(losses, 0.0), self.own)
         best = reach.argmin(axis=1)
-        labels = self.labels[best]
-        strengths = self._strength(reach[np.arange(best.size), best], labels)
-        taken = reach[np.arange(best.size), best] <= self.radii[labels]
-        return np.where(taken, labels, -1), np.where(taken, strengths, 0.0)
+        return self.place(reach[np.arange(best.size), best], best)
+
+    def place(self, reach: Array, first: Index) -> tuple[Labels, Array]:
+        """Place new observations by the anchor (its number here) that each reaches first, and at which loss."""
+        labels = self.labels[first]
+        taken = reach <= self.radii[labels]
+        return np.where(taken, labels, -1), np.where(taken, self._strength(reach, labels), 0.0)
 
     def strengths_at(self, reach: Array, labels: Labels) -> Array:
         """Strength of observations of the fit that reach their clusters at these losses; 0 for noise."""
