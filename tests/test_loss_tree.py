@@ -311,3 +311,25 @@ def test_what_is_known_of_rows_is_taken_for_granted_and_the_rest_found_out(make)
     assert fewer < exact
     known[1] = 1 - core[1]
     assert near.dense(eps, 6, known=known)[0][1] != core[1]
+
+
+def test_places_far_beyond_the_spread_of_their_models_cost_no_bits():
+    rng = np.random.default_rng(0)
+    angle = np.repeat(np.arange(12), 12) * np.pi / 6
+    level = 1e5 * np.column_stack(
+        [np.cos(angle), np.sin(angle)]
+    )  # a circle, so that many are equally far but for rounding
+    loss = make_loss(level + 1e-9 * rng.normal(size=(144, 2)), groups=np.repeat(np.arange(12), 12), n=6, beta=0.0)
+    matrix = loss.matrix()
+    for min_samples in (20, 60, 100):  # the nearest so many are in other places
+        core = np.partition(matrix, min_samples - 1, axis=1)[:, min_samples - 1]
+        i, j, weights, own, _ = LossTree.of(loss).span(min_samples)
+        np.testing.assert_array_equal(own, core)
+        np.testing.assert_array_equal(weights, np.maximum(np.maximum(matrix[i, j], core[i]), core[j]))
+        theirs = LossRows.of_table(matrix).span(min_samples)
+        np.testing.assert_array_equal(np.sort(weights), np.sort(theirs[2]))
+        for found, expected in zip(
+            LossTree.of(loss).order(min_samples), LossRows.of_table(matrix).order(min_samples), strict=True
+        ):
+            if not isinstance(found, int):
+                np.testing.assert_array_equal(found, expected)

@@ -13,7 +13,19 @@ import numpy as np
 from mcgta.kernels.compiled import helper, kernel
 from mcgta.kernels.lanes import lean
 from mcgta.kernels.tree import LEAF, box_bounds, point_bounds
-from mcgta.kernels.tree_search import CALLS, DATA, FEATURES, LAW, SLACK, TREE, apart, compare, penalised
+from mcgta.kernels.tree_search import (
+    CALLS,
+    DATA,
+    FEATURES,
+    LAW,
+    SLACK,
+    TREE,
+    apart,
+    at_least,
+    at_most,
+    compare,
+    penalised,
+)
 
 _STACK = 512
 _CLUSTERS = "Tuple((int64[::1], int64[::1], float64[::1], float64[::1]))"
@@ -64,18 +76,18 @@ def kth_loss(tree: Any, data: Any, law: Any, calls: Any, room: Any, a: int, best
     while top > 0:
         top -= 1
         v = stack[top]
-        if floor[top] > best[0] + slack:
+        if floor[top] > at_most(best[0], slack):
             continue
         if nodes[v, 2] >= 0:
-            top = push_children(tree, a, nodes[v, 2], d, stack, floor, top, best[0] + slack)
+            top = push_children(tree, a, nodes[v, 2], d, stack, floor, top, at_most(best[0], slack))
             continue
         waiting = 0
         for b in range(nodes[v, 0], nodes[v, 1]):
             if b != a:
                 least, _ = point_bounds(points, a, b, d)
-                if least <= best[0] + slack:
-                    least = penalised(law, calls, max(least - slack, 0.0), apart(data, calls, a, b))
-                    if least <= best[0] + slack:
+                if least <= at_most(best[0], slack):
+                    least = penalised(law, calls, at_least(least, slack), apart(data, calls, a, b))
+                    if least <= at_most(best[0], slack):
                         open_[waiting] = b
                         waiting += 1
             if waiting == LEAF or (b == nodes[v, 1] - 1 and waiting > 0):
@@ -138,19 +150,19 @@ def reach_anchors(
         while top > 0:
             top -= 1
             v = stack[top]
-            if floor[top] > best + slack or least_own[v] >= best:
+            if floor[top] > at_most(best, slack) or least_own[v] >= best:
                 continue
             if nodes[v, 2] >= 0:
-                top = push_children(tree, a, nodes[v, 2], d, stack, floor, top, best + slack)
+                top = push_children(tree, a, nodes[v, 2], d, stack, floor, top, at_most(best, slack))
                 continue
             for b in range(nodes[v, 0], nodes[v, 1]):
                 if anchors[b] != labels[a] or own[b] >= best or b == a:
                     continue
                 least, most = point_bounds(points, a, b, d)
-                if least > best + slack:
+                if least > at_most(best, slack):
                     continue
                 distance = apart(data, calls, a, b)
-                if penalised(law, calls, most + slack, distance) <= own[b]:
+                if penalised(law, calls, at_most(most, slack), distance) <= own[b]:
                     best = own[b]
                     continue
                 open_[0] = b

@@ -22,13 +22,24 @@ from mcgta.kernels.compiled import helper, kernel, literal_helper
 from mcgta.kernels.lanes import lean
 from mcgta.kernels.tree import LEAF, bound_boxes, point_bounds
 from mcgta.kernels.tree_nearest import push_children
-from mcgta.kernels.tree_search import CALLS, DATA, FEATURES, LAW, SLACK, TREE, apart, compare, penalised
+from mcgta.kernels.tree_search import (
+    CALLS,
+    DATA,
+    FEATURES,
+    LAW,
+    SLACK,
+    TREE,
+    apart,
+    at_least,
+    at_most,
+    compare,
+    penalised,
+)
 from mcgta.types import Array, Index
 
 _NOBODY = 2**62
 _STACK = 512
 _GROW = 2.0  # how much further a point that has nobody near looks the next time
-_ROUNDING = 1e-12  # of a value, on top of the slack: what bounds may be off
 _DECIMALS = 1e15
 _WALK = (
     "Tuple((float64[::1], int64[::1], float64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], "
@@ -63,7 +74,7 @@ def rounded(value: float) -> float:
 @helper
 def ceiling(law: Any, bar: float) -> float:
     """Above this, a lower bound of W says that a pair is reached above ``bar`` only."""
-    return bar * (1.0 + _ROUNDING) + law[0][SLACK] + 1.0 / _DECIMALS
+    return at_most(bar, law[0][SLACK]) + 1.0 / _DECIMALS
 
 
 @helper
@@ -172,10 +183,10 @@ def _look(
                 below, above = point_bounds(points, a, b, d)
                 if below <= top_bar:
                     distance = apart(data, calls, a, b)
-                    if penalised(law, calls, above * (1.0 + _ROUNDING) + slack, distance) <= core:
+                    if penalised(law, calls, at_most(above, slack), distance) <= core:
                         if own < bar or rows[b] < found:
                             bar, found, top_bar = own, rows[b], ceiling(law, own)
-                    elif penalised(law, calls, max(below * (1.0 - _ROUNDING) - slack, 0.0), distance) <= top_bar:
+                    elif penalised(law, calls, at_least(below, slack), distance) <= top_bar:
                         open_[waiting] = b
                         waiting += 1
             if waiting == LEAF or (b == nodes[v, 1] - 1 and waiting > 0):

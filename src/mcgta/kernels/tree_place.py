@@ -24,7 +24,20 @@ from mcgta.kernels.lanes import lean
 from mcgta.kernels.metrics import place_distance
 from mcgta.kernels.tree import LEAF, cross_bounds
 from mcgta.kernels.tree_nearest import kth_loss, push_children, search_room
-from mcgta.kernels.tree_search import CALLS, COMPARE, DATA, EPS, FEATURES, KIND, LAW, NORMS, TREE, penalised
+from mcgta.kernels.tree_search import (
+    CALLS,
+    COMPARE,
+    DATA,
+    EPS,
+    FEATURES,
+    KIND,
+    LAW,
+    NORMS,
+    TREE,
+    at_least,
+    at_most,
+    penalised,
+)
 
 NOBODY = 2**62
 _STACK = 512
@@ -108,20 +121,20 @@ def first_reached(
         while top > 0:
             top -= 1
             v = stack[top]
-            if floor[top] > best + slack or _behind(least_own[v], first_row[v], best, best_row):
+            if floor[top] > at_most(best, slack) or _behind(least_own[v], first_row[v], best, best_row):
                 continue
             if nodes[v, 2] >= 0:
-                top = push_children(search, a, nodes[v, 2], d, stack, floor, top, best + slack)
+                top = push_children(search, a, nodes[v, 2], d, stack, floor, top, at_most(best, slack))
                 continue
             waiting = 0
             for b in range(nodes[v, 0], nodes[v, 1]):
                 if not _behind(own[b], rows[b], best, best_row):
                     least, most = cross_bounds(z, a, points, b, d)
-                    if least <= best + slack:
+                    if least <= at_most(best, slack):
                         distance = _apart(fresh, data, calls, a, b)
-                        if penalised(law, calls, most + slack, distance) <= own[b]:
+                        if penalised(law, calls, at_most(most, slack), distance) <= own[b]:
                             best, best_row = own[b], rows[b]  # own decides, whatever M is
-                        elif penalised(law, calls, max(least - slack, 0.0), distance) <= best + slack:
+                        elif penalised(law, calls, at_least(least, slack), distance) <= at_most(best, slack):
                             open_[waiting] = b
                             waiting += 1
                 if waiting == LEAF or (b == nodes[v, 1] - 1 and waiting > 0):

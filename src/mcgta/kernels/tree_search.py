@@ -36,7 +36,20 @@ DATA = "Tuple((float64[::1], int64[::1], float64[:, ::1], int64[::1]))"
 LAW = "Tuple((float64[::1], float64[::1], float64[::1], float64[::1]))"
 CALLS = "int64[::1]"
 _STACK = 512
+_ROUNDING = 1e-12  # of a value, on top of the slack
 _RANKS = "Tuple((int64[::1], int64[::1]))"
+
+
+@helper
+def at_least(value: float, slack: float) -> float:
+    """What a lower bound is sure of, whatever rounding has done to it."""
+    return max(value * (1.0 - _ROUNDING) - slack, 0.0)
+
+
+@helper
+def at_most(value: float, slack: float) -> float:
+    """What an upper bound is sure of, whatever rounding has done to it."""
+    return value * (1.0 + _ROUNDING) + slack
 
 
 @literal_part

@@ -21,7 +21,19 @@ from mcgta.kernels.lanes import lean
 from mcgta.kernels.tree import LEAF, point_bounds
 from mcgta.kernels.tree_connect import find, join
 from mcgta.kernels.tree_nearest import push_children
-from mcgta.kernels.tree_search import CALLS, DATA, FEATURES, LAW, SLACK, TREE, apart, compare, penalised
+from mcgta.kernels.tree_search import (
+    CALLS,
+    DATA,
+    FEATURES,
+    LAW,
+    SLACK,
+    TREE,
+    apart,
+    at_least,
+    at_most,
+    compare,
+    penalised,
+)
 from mcgta.types import Array, Index
 
 _STACK = 512
@@ -101,23 +113,23 @@ def look_around(tree: Any, data: Any, law: Any, calls: Any, B: Any, span: Any, f
         while top > 0:
             top -= 1
             v = stack[top]
-            if node_component[v] == c or node_core[v] >= bar or below[top] - slack >= bar:
+            if node_component[v] == c or node_core[v] >= bar or at_least(below[top], slack) >= bar:
                 continue
             if nodes[v, 2] >= 0:
-                top = push_children(tree, a, nodes[v, 2], d, stack, below, top, bar + slack)
+                top = push_children(tree, a, nodes[v, 2], d, stack, below, top, at_most(bar, slack))
                 continue
             for b in range(nodes[v, 0], nodes[v, 1]):
                 apart_at_least = max(core[a], core[b])
                 if component[b] == c or apart_at_least >= bar:
                     continue
                 least, most = point_bounds(points, a, b, d)
-                if least - slack >= bar:
+                if at_least(least, slack) >= bar:
                     continue
                 distance = apart(data, calls, a, b)
-                if penalised(law, calls, max(least - slack, 0.0), distance) >= bar:
+                if penalised(law, calls, at_least(least, slack), distance) >= bar:
                     continue
                 reach = apart_at_least
-                if penalised(law, calls, most + slack, distance) > apart_at_least:
+                if penalised(law, calls, at_most(most, slack), distance) > apart_at_least:
                     open_[0] = b
                     compare(data, calls, room, a, open_, 1, values)
                     exact += 1
