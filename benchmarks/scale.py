@@ -5,9 +5,11 @@ done three times, and medians taken. The rows are
 
     series     a gesture-like series, DBSCAN: growth, memory, exact pairs, and the clustering against reading every pair
     hdbscan    the same with HDBSCAN, against DBSCAN
+    optics     the same with OPTICS, against DBSCAN
     predict    new observations placed in the clusters of the series, in batches of 1,000 once the densities of all cores are
                known, and one at a time before: growth, and against comparing each with every anchor
     plane      places in the plane, DBSCAN
+    tiles      clustering through the tree against reading every pair in tiles, with few features and with many
     vehicle    Vehicle end to end, against batched NumPy and DBSCAN on the dense matrix, in turns in one process
 
 "The clustering" is all that a fit does beyond neighbourhoods, local models and semivariogram in named stages. A whole run
@@ -23,6 +25,7 @@ import argparse
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +35,13 @@ from threadpoolctl import threadpool_limits
 
 from data_sets import NEIGHBORS, missing
 from mcgta import MCGTA, Loss, compare_models
+from mcgta.datasets import make_gestures
 from mcgta.memory import available_bytes
-from mcgta.types import Array
-from one_fit import BEFORE, NEW, SETTINGS, Case, fit_in_child
+from mcgta.stages.clustering import CLUSTERERS, Near, cluster
+from mcgta.stages.loss_rows import LossRows
+from mcgta.stages.loss_tree import LossTree
+from mcgta.types import Array, Labels
+from one_fit import BEFORE, NEW, RECORD, SETTINGS, Case, fit_in_child
 from results import Measure, Ratio, Table, describe, human, print_tables, table_head, table_line, write_results
 from rivals import Gaussians, dbscan, eigvalsh_tile, shrunk_windows
 from timing import environment, in_turns, timed
@@ -43,6 +50,8 @@ RESULTS = Path(__file__).parent.parent / "docs" / "benchmarks" / "scale.json"
 SIZES = {"series": (44_100, 176_400, 704_970), "plane": (10_000, 100_000, 500_000)}
 QUICK_SIZES = {"series": (3_150, 6_300, 12_600), "plane": (1_000, 2_000, 4_000)}
 VEHICLE, QUICK_VEHICLE = 16_641, 4_000
+RECORDS, QUICK_RECORDS = 7, 3
+FEATURES, FEW_FEATURES = (3, 8, 16), (3,)
 CHEAP, REPEATS = 20.0, 3  # seconds of a fit that is repeated
 SHORT = 1e-3  # seconds below which growth says nothing
 BATCH = (128, 156)  # pairs in one call of NumPy
@@ -167,11 +176,20 @@ def series(bench: Bench) -> None:
 
 def hdbscan(bench: Bench) -> None:
     """The same series by HDBSCAN, against DBSCAN."""
-    cases = _series(bench, "hdbscan")
+    _against_dbscan(bench, "hdbscan", bench.limits(5, 2))
+
+
+def optics(bench: Bench) -> None:
+    """The same series by OPTICS, against DBSCAN."""
+    _against_dbscan(bench, "optics", (None, None))
+
+
+def _against_dbscan(bench: Bench, clusterer: str, limits: tuple[float | None, float | None]) -> None:
+    cases = _series(bench, clusterer)
     _grow(bench, cases)
     own, other = bench.fit(cases[-1]), bench.fit(_series(bench, "dbscan")[-1])
-    for what, name, limits in (("clustering", "clustering", bench.limits(5, 2)), ("whole fit", "total", (None, None))):
-        line = Measure("hdbscan", f"HDBSCAN's time over DBSCAN's, {what}, {cases[-1].count:,} x 3", *limits)
+    for what, name, wanted in (("clustering", "clustering", limits), ("whole fit", "total", (None, None))):
+        line = Measure(clusterer, f"{clusterer.upper()}'s time over DBSCAN's, {what}, {cases[-1].count:,} x 3", *wanted)
         if own and other:
             ours, theirs = middle(own)[name], middle(other)[name]
             line = replace(line, value=ours / theirs, note=f"{human(ours)} and {human(theirs)}")
@@ -187,7 +205,7 @@ def predict(bench: Bench) -> None:
     largest, note, whole = cases[-1].count, bench.why(cases), all(found.values())
     sizes = f"{cases[0].count:,} to {largest:,}"
     for part, said in (("batches", f"in batches of {NEW:,}, densities known"), ("singles", "one at a time")):
-        line = Measure("predict", f"growth exponent of a new observation, {said}, {sizes}", *bench.limits(0.7, 0.35))
+        line = Measure("predict", f"growth exponent of a new observation, {said}, {sizes}")
         if whole:
             seconds = {size: _median(np.ravel([run[part][0] for run in runs])) for size, runs in found.items()}
             steps = ", ".join(f"{human(spent)} at {size:,}" for size, spent in seconds.items())
@@ -211,6 +229,28 @@ def plane(bench: Bench) -> None:
     exponent = _grow(bench, cases)
     case = f"growth exponent of the clustering, 2-D, {cases[0].count:,} to {cases[-1].count:,}"
     bench.add(Measure("plane", case, value=exponent, note=bench.why(cases)))
+
+
+def tiles(bench: Bench) -> None:
+    """The tree against tiles, which it gives way to where bounds leave much open, on a short series of few or many features."""
+    for d in FEW_FEATURES if bench.quick else FEATURES:
+        made = make_gestures(QUICK_RECORDS if bench.quick else RECORDS, record_length=RECORD, n_features=d)
+        fitted = MCGTA(n_neighbors=NEIGHBORS, n_jobs=1, max_lag=float(RECORD)).fit(made.X)
+        loss = _loss_of(fitted, None)
+        tree, rows = LossTree.of(loss), LossRows.of(loss)
+        for clusterer in CLUSTERERS:
+            eps = fitted.eps_ if clusterer == "dbscan" else "auto"
+            found: list[Labels] = []
+
+            def work(near: Near, clusterer: str = clusterer, eps: Any = eps, found: list[Labels] = found) -> None:
+                found.append(cluster(near, clusterer, eps=eps, min_samples=20, n_jobs=1)[0].labels)
+
+            ours, theirs = in_turns(timed(partial(work, tree)), timed(partial(work, rows)), rounds=3)
+            same = all(np.array_equal(found[0], labels) for labels in found)
+            open_share = tree.open_share(20, eps=fitted.eps_ if clusterer == "dbscan" else None)
+            note = f"bounds leave {open_share:.2g} of the pairs open; the same labels: {'yes' if same else 'NO'}"
+            line = Ratio("tiles", f"{clusterer.upper()} through the tree, {len(loss):,} x {d}", "tiles of every pair")
+            bench.add(line.measured(ours, theirs, note=note, holds=same))
 
 
 def vehicle(bench: Bench) -> None:
@@ -264,16 +304,23 @@ def vehicle(bench: Bench) -> None:
 
 def _loss_table(fitted: MCGTA, rows: int | None) -> tuple[Array, int]:
     """Return the losses of all pairs of a fit along time, or of its first rows, and the number of rows."""
+    loss = _loss_of(fitted, rows)
+    return loss.matrix(n_jobs=1), len(loss)
+
+
+def _loss_of(fitted: MCGTA, rows: int | None) -> Loss:
+    """Return the loss of a fit along time, or of its first rows."""
     models, places = fitted.local_models_, fitted.positions_
     assert models is not None
     if rows is not None:
         first = np.arange(min(rows, len(places)))
         models, places = models.take(first), places.take(first)
-    loss = Loss(compare_models(models), places, fitted.semivariogram_, beta=float(fitted.beta))
-    return loss.matrix(n_jobs=1), len(places)
+    return Loss(compare_models(models), places, fitted.semivariogram_, beta=float(fitted.beta))
 
 
-ROWS: dict[str, Callable[[Bench], None]] = {row.__name__: row for row in (series, hdbscan, predict, plane, vehicle)}
+ROWS: dict[str, Callable[[Bench], None]] = {
+    row.__name__: row for row in (series, hdbscan, optics, predict, plane, tiles, vehicle)
+}
 
 
 def main() -> None:

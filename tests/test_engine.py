@@ -259,9 +259,9 @@ def test_the_data_decide_whether_bounds_help(by_tree, d, name):
 
 def test_what_does_not_fit_is_refused_with_the_arithmetic():
     X = np.zeros((SMALL + 1, 3))
-    with pytest.raises(MemoryError, match=r"4001 observations of 3 features need 8 x \d+ bytes for each.*at most \d+"):
+    with pytest.raises(MemoryError, match=r"2001 observations of 3 features need 8 x \d+ bytes for each.*at most \d+"):
         MCGTA(max_memory="1MB").fit(X)
-    with pytest.raises(MemoryError, match=r"up to 5 tables of all pairs, 5 x 8 x 4001\^2 bytes"):
+    with pytest.raises(MemoryError, match=r"up to 6 tables of all pairs, 6 x 8 x 2001\^2 bytes"):
         MCGTA(max_memory="1MB", clusterer=AgglomerativeClustering(metric="precomputed", linkage="average")).fit(X)
 
 

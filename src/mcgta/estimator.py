@@ -150,7 +150,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     Attributes
     ----------
     labels_ : (N,) cluster of each observation, numbered by first member in order of group, position and features; -1 noise
-    strengths_ : (N,) strength of membership in [0, 1]; see :mod:`mcgta.stages.membership`. Beyond 4,000 observations computed
+    strengths_ : (N,) strength of membership in [0, 1]; see :mod:`mcgta.stages.membership`. Beyond 2,000 observations computed
         when first asked for
     local_models_ : LocalModels, or None for a dissimilarity of features
     semivariogram_ : Semivariogram, with ``range_``, ``sill_``, ``nugget_``, bins, counts and the fitted function
@@ -158,7 +158,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     ordering_, reachability_ : (N,) rows in the order in which OPTICS visits them, those without a model last, and the
         reachability of each row, as scikit-learn has them; only with ``clusterer="optics"``
     objective_ : Objective, the paper's total loss of the labelling and its two parts, over all pairs within clusters; beyond
-        4,000 observations computed when first asked for
+        2,000 observations computed when first asked for
     engine_ : Engine, how the pairs were gone about and why, and how many had to be compared
     noise_share_ : share of observations labelled noise, failed ones included
     failed_ : dict of row -> reason, for observations whose model could not be fitted; they are labelled noise
@@ -414,7 +414,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         label. An observation without a model is reported by a warning, and noise. See :mod:`mcgta.stages.membership` for
         the rule.
 
-        Beyond 4,000 observations the first call prepares the search, which takes seconds (after HDBSCAN up to the time of the
+        Beyond 2,000 observations the first call prepares the search, which takes seconds (after HDBSCAN up to the time of the
         fit); later ones take milliseconds. DBSCAN's densities are found where new observations come; for many thousands of
         these it is quicker to ask for ``strengths_`` before, which finds all.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 # Tables of all pairs held at the same time, as measured: dissimilarities, losses, and what the algorithm makes of them.
-_TABLES, _TABLES_OF_OBJECTS = 3, 5
+_TABLES, _TABLES_OF_OBJECTS = 3, 6
 _DISTANCE_TABLES = 4
 # Without tables, as measured: covariances, factors, roots and what is made of them; positions, labels and the like.
 _MATRICES, _NUMBERS = 7, 40

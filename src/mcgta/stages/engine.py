@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mcgta.archive import Archived
 
 ENGINES = ("dense", "tree", "tiled")
-SMALL = 4000
+SMALL = 2000
 """Observations up to which the table is taken, where there is a choice."""
 OPEN = 0.25
 """Share of the pairs that bounds may leave open before reading all of them is quicker."""
