@@ -22,7 +22,7 @@ X = np.random.default_rng(0).normal(size=({count}, {d}))
 def tell(stage, share):
     if stage == {stage!r} and share == 0:
         print("begun", flush=True)
-options = dict(n_neighbors=30, covariance={covariance!r}, n_jobs={n_jobs}, eps=1.0)
+options = dict(n_neighbors=30, n_jobs={n_jobs}, **{options})
 MCGTA(**options).fit(X[:60])  # which compiles or loads the kernels
 try:
     MCGTA(**options, progress=tell).fit(X)
@@ -71,16 +71,19 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent oth
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(
-    ("stage", "count", "d", "covariance"),
+    ("stage", "count", "d", "options"),
     [
-        ("dissimilarity", 3900, 16, "graphical_lasso"),
-        ("dense places", 12000, 10, "graphical_lasso"),
-        ("local models", 8000, 30, "graphical_lasso"),
-        ("local models", 3000, 4, "min_cov_det"),
+        ("dissimilarity", 2000, 20, {"eps": 1.0}),
+        ("dense places", 12000, 10, {"eps": 1.0}),
+        ("dense places", 700, 3, {"eps": 1.0, "dissimilarity": "js", "max_memory": "3MB"}),
+        ("spanning tree", 20000, 3, {"clusterer": "hdbscan"}),
+        ("ordering", 20000, 3, {"clusterer": "optics"}),
+        ("local models", 8000, 30, {"eps": 1.0}),
+        ("local models", 3000, 4, {"eps": 1.0, "covariance": "min_cov_det"}),
     ],
 )
-def test_an_interrupt_stops_a_fit_soon(n_jobs, stage, count, d, covariance):
-    code = FIT.format(n_jobs=n_jobs, stage=stage, count=count, d=d, covariance=covariance)
+def test_an_interrupt_stops_a_fit_soon(n_jobs, stage, count, d, options):
+    code = FIT.format(n_jobs=n_jobs, stage=stage, count=count, d=d, options=options)
     status, took = interrupted(code, after=0.5)
     assert status == -signal.SIGINT
     assert took < SOON
