@@ -197,3 +197,25 @@ def test_a_long_trend_with_tiny_differences_is_sampled_without_the_census(sampli
 def test_no_pair_within_reach_is_said_plainly(sampling):
     with pytest.raises(ValueError, match=r"no pair of observations lies within max_lag=0\.001"):
         empirical_semivariogram(compare_models(models(300, 2)), places("time", 300), max_lag=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["time", "gaps", "series", "plane", "sphere"])
+def test_the_first_bin_of_many_observations_is_within_reach_of_a_few_neighbours(kind):
+    if kind == "plane":
+        positions = read_positions(np.random.default_rng(0).uniform(0, 9, (60_000, 2)), 60_000)
+    else:
+        positions = places(kind, 60_000)
+    edges = make_edges(positions, 40, None)
+    assert (np.diff(edges) > 0).all()
+    assert edges[-1] == extent(positions)[1] / 2
+    some = np.arange(0, 60_000, 3000)
+    eighth = np.partition(positions.between(some, np.arange(60_000)), 8, axis=1)[:, 8]
+    assert edges[1] <= 1.5 * np.median(eighth)
+    given = make_edges(positions, 40, float(edges[-1]))
+    np.testing.assert_allclose(given, edges[-1] * (np.arange(41) / 40) ** 2)
+
+
+def test_bins_do_not_depend_on_the_unit_of_many_positions():
+    times = np.cumsum(np.random.default_rng(0).exponential(size=50_000))
+    seconds, hours = (make_edges(read_positions(times * scale, 50_000), 40, None) for scale in (3600.0, 1.0))
+    np.testing.assert_allclose(seconds, 3600 * hours, rtol=1e-9)

@@ -59,7 +59,8 @@ def empirical_semivariogram(
     Parameters
     ----------
     bins : number of bins between zero and ``max_lag``, or their edges. A number gives widths that grow with distance,
-        the k-th edge at (k/bins)^2 of the maximum lag, since the curve bends where distances are short
+        the k-th edge at (k/bins)^2 of the maximum lag, since the curve bends where distances are short (a larger power for
+        long series without ``max_lag``; see :func:`mcgta.stages.lag_bins.make_edges`)
     max_lag : the largest distance looked at; half the largest distance by default
     error : standard error wanted of each bin, relative to its value. Up to 2,000 observations, or with 0, all pairs are
         compared; else samples of at most 32,768 of a bin, or all where there are not twice as many. What error that leaves is

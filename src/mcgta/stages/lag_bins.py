@@ -17,12 +17,16 @@ _TILE = 1024
 # Places that are all farther apart than half of the largest distance: no more fit into four dimensions, even where distances
 # are up to pi / 2 times those of points.
 _FEW_PLACES = 1400
+_MANY = 2000  # observations
+_NEIGHBORS, _ASKED = 8, 256
 
 
 def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_lag: float | None) -> Array:
     """Return the edges: as given, or at (k/bins)^2 of the maximum lag, which is half the largest distance by default.
 
-    The least distance is within the maximum lag in any case.
+    The least distance is within the maximum lag in any case. Where that is left to the default and there are more than 2,000
+    observations, the power is larger if need be for the first edge to be within reach of a few neighbours: over a long series
+    all of the rise would be in one bin.
     """
     if not isinstance(bins, (int, np.integer)):
         if max_lag is not None:
@@ -35,6 +39,9 @@ def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_la
                 "positions: all observations of each group are at one place, so there is no distance to look at"
             )
         max_lag = max(largest / 2, least)
+        if len(positions) > _MANY and bins > 1 and (near := _typical(positions)) > 0:
+            power = max(2.0, np.log(max_lag / near) / np.log(bins))
+            return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** power, dtype=np.float64)
     return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** 2, dtype=np.float64)
 
 
@@ -57,6 +64,21 @@ def extent(positions: Positions) -> tuple[float, float]:
         else:
             least, largest = 0.0, max(largest, _farthest(positions.take(places)))
     return (least if np.isfinite(least) else 0.0), largest
+
+
+def _typical(positions: Positions) -> float:
+    """Return the distance of the eighth nearest place, in the middle of some observations; zero where there are no so many.
+
+    Tables of distances are not looked through.
+    """
+    if positions.points is None:
+        return 0.0
+    code = np.bincount(positions.groups).argmax()
+    points = np.unique(positions.points[positions.groups == code], axis=0)
+    if points.shape[0] <= _NEIGHBORS:
+        return 0.0
+    asked = points[np.linspace(0, points.shape[0] - 1, _ASKED).astype(int)]
+    return float(np.median(KDTree(points).query(asked, k=[_NEIGHBORS + 1])[0]))
 
 
 def bin_of(distance: Array, edges: Array, rounding: float) -> Index:
