@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from sklearn.cluster import DBSCAN, HDBSCAN
 
 from mcgta import compare_models, empirical_semivariogram, find_neighborhoods, fit_local_models, fit_semivariogram
-from mcgta.kernels.tree import LEAF, bound_boxes, build_tree
+from mcgta.kernels.tree import FAN, LEAF, bound_boxes, build_tree, spread_fans, turn_points
 from mcgta.kernels.wasserstein import embed, features_of, wasserstein2_tile
 from mcgta.observations import sort_observations
 from mcgta.position_input import read_positions
@@ -333,3 +333,31 @@ def test_places_far_beyond_the_spread_of_their_models_cost_no_bits():
         ):
             if not isinstance(found, int):
                 np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("count", [1, 16, 17, 100, 1000, 3001])
+def test_fans_lead_to_every_leaf_once_and_hold_the_boxes_of_their_nodes(count):
+    points = np.random.default_rng(count).normal(size=(count, 3))
+    order, nodes = build_tree(points, np.ones(3), full=True)
+    boxes = bound_boxes(points[order], nodes)
+    fans, spokes, wide = spread_fans(nodes, boxes)
+    spokes, wide = spokes.reshape(-1, FAN), wide.reshape(-1, 6, FAN)
+    seen, stack = [], [0]
+    while stack:
+        v = stack.pop()
+        if fans[v] < 0:
+            assert nodes[v, 2] < 0
+            seen.append(v)
+            continue
+        for u, box in zip(spokes[fans[v]], wide[fans[v]].T, strict=True):
+            np.testing.assert_array_equal(box, boxes[u] if u >= 0 else [np.inf] * 3 + [-np.inf] * 3)
+            stack += [u] * (u >= 0)
+    assert sorted(seen) == np.flatnonzero(nodes[:, 2] < 0).tolist()
+
+
+@pytest.mark.parametrize("count", [1, 15, 16, 33])
+def test_turned_points_stand_side_by_side(count):
+    points = np.random.default_rng(0).normal(size=(count, 4))
+    turned = turn_points(points).reshape(-1, 4, LEAF).transpose(0, 2, 1).reshape(-1, 4)
+    np.testing.assert_array_equal(turned[:count], points)
+    assert np.isinf(turned[count:]).all()

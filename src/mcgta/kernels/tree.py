@@ -15,6 +15,10 @@ Contract
                          their parent; -1 for a leaf
 ``boxes``    (V, 2 D)    least and largest of each coordinate
 ``places``   (V, 2 p)    the same for positions, the group being the last column
+``turned``   flat        the points by groups of ``LEAF``, each coordinate of a group side by side; infinite behind the last
+``fans``     (V,)        which fan a node has, -1 for a leaf and for what is within a fan
+``spokes``   flat        the ``FAN`` nodes of each fan: three levels below its node, or the leaves before; -1 for none
+``wide``     flat        their boxes, each coordinate of a fan side by side; empty for none
 """
 
 from __future__ import annotations
@@ -24,10 +28,11 @@ from typing import Any
 import numpy as np
 
 from mcgta.kernels.compiled import helper, kernel, native
-from mcgta.kernels.lanes import lean
+from mcgta.kernels.lanes import WIDE, WIDTH, get, get16, lean, put, splat, splat16, where_less
 from mcgta.types import Array, Index
 
-LEAF = 16
+LEAF = WIDE
+FAN = WIDTH
 
 
 def build_tree(points: Array, weights: Array, leaf: int = LEAF, *, full: bool = False) -> tuple[Index, Index]:
@@ -47,6 +52,38 @@ def bound_boxes(values: Array, nodes: Index) -> Array:
     boxes = np.empty((nodes.shape[0], 2 * values.shape[1]))
     _bound(native(values), nodes, boxes)
     return boxes
+
+
+def turn_points(points: Array) -> Array:
+    """Return points (N, D) by groups of ``LEAF``, coordinate by coordinate; see above."""
+    count, columns = points.shape
+    out = np.full((-(-count // LEAF), columns, LEAF), np.inf)
+    whole = count // LEAF
+    out[:whole] = points[: whole * LEAF].reshape(whole, LEAF, columns).transpose(0, 2, 1)
+    if count > whole * LEAF:
+        out[whole, :, : count - whole * LEAF] = points[whole * LEAF :].T
+    return out.reshape(-1)
+
+
+def spread_fans(nodes: Index, boxes: Array) -> tuple[Index, Index, Array]:
+    """Return fans, spokes and wide of a tree; see above."""
+    fans, found, used = np.full(nodes.shape[0], -1), [], 0
+    level = np.zeros(1, dtype=np.int64)
+    while (level := level[nodes[level, 2] >= 0]).size:
+        fans[level] = used + np.arange(level.size)
+        used += level.size
+        spokes = level[:, None]
+        for _ in range(3):
+            child = np.where(spokes >= 0, nodes[spokes, 2], -1)
+            spokes = np.stack([np.where(child >= 0, child, spokes), np.where(child >= 0, child + 1, -1)], axis=2)
+            spokes = spokes.reshape(level.size, -1)
+        found.append(spokes)
+        level = spokes[spokes >= 0]
+    members = np.concatenate(found) if found else np.empty((0, FAN), dtype=np.int64)
+    half = boxes.shape[1] // 2
+    nobody = np.repeat([np.inf, -np.inf], half)
+    wide = np.where(members[:, :, None] >= 0, boxes[members], nobody).transpose(0, 2, 1)
+    return fans, members.reshape(-1), np.ascontiguousarray(wide).reshape(-1)
 
 
 @kernel(
@@ -142,28 +179,22 @@ def _bound(values: Any, nodes: Any, boxes: Any) -> None:
 
 
 @helper
-def cross_bounds(points: Any, a: int, others: Any, b: int, d: int) -> tuple[float, float]:
-    """Bounds of W for points of two tables."""
+def point_bounds(points: Any, a: int, b: int, d: int) -> tuple[float, float]:
+    """Bounds of W for two points."""
     end = d + d * (d + 1) // 2
     mean = 0.0
     for k in range(d):
-        shift = points[a, k] - others[b, k]
+        shift = points[a, k] - points[b, k]
         mean += shift * shift
     root = 0.0
     for k in range(d, end):
-        shift = points[a, k] - others[b, k]
+        shift = points[a, k] - points[b, k]
         root += shift * shift
     spectrum = 0.0
     for k in range(end, end + d):
-        shift = points[a, k] - others[b, k]
+        shift = points[a, k] - points[b, k]
         spectrum += shift * shift
     return mean + max(0.5 * root, spectrum), mean + root
-
-
-@helper
-def point_bounds(points: Any, a: int, b: int, d: int) -> tuple[float, float]:
-    """Bounds of W for two points."""
-    return cross_bounds(points, a, points, b, d)
 
 
 @helper
@@ -209,3 +240,52 @@ def node_bounds(boxes: Any, u: int, v: int, d: int) -> tuple[float, float]:
         else:
             spectrum += out * out
     return least + max(0.5 * root, spectrum), most
+
+
+@helper
+def leaf_bounds(points: Any, a: int, turned: Any, first: int, d: int, bounds: Any) -> None:
+    """Bounds of W for a point and ``LEAF`` others from ``first`` on, a multiple: the lower ones, then the upper ones."""
+    lean()
+    end = d + d * (d + 1) // 2
+    at = first * (end + d)
+    mean = root = spectrum = splat16(0.0)
+    for k in range(d):
+        shift = get16(turned, at, k) - points[a, k]
+        mean = mean + shift * shift
+    for k in range(d, end):
+        shift = get16(turned, at, k) - points[a, k]
+        root = root + shift * shift
+    for k in range(end, end + d):
+        shift = get16(turned, at, k) - points[a, k]
+        spectrum = spectrum + shift * shift
+    half = root * 0.5
+    put(bounds, 0, 0, mean + where_less(half, spectrum, spectrum, half))
+    put(bounds, 0, 1, mean + root)
+
+
+@helper
+def fan_bounds(points: Any, a: int, wide: Any, fan: int, d: int, bounds: Any) -> None:
+    """Bounds of W for a point and all of each node of a fan: the lower ones, then the upper ones."""
+    lean()
+    end = d + d * (d + 1) // 2
+    columns = end + d
+    at = fan * 2 * columns * FAN
+    zero = splat(0.0)
+    least = root = spectrum = most = zero
+    for k in range(columns):
+        below = get(wide, at, k) - points[a, k]
+        above = points[a, k] - get(wide, at, columns + k)
+        out = where_less(below, above, above, below)
+        near = where_less(out, zero, zero, out)
+        if k >= end:
+            spectrum = spectrum + near * near
+            continue
+        inner = where_less(below, above, below, above)
+        most = most + inner * inner
+        if k < d:
+            least = least + near * near
+        else:
+            root = root + near * near
+    half = root * 0.5
+    put(bounds, 0, 0, least + where_less(half, spectrum, spectrum, half))
+    put(bounds, 0, 1, most)

@@ -141,7 +141,7 @@ def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, sta
     The state is what :func:`begin` makes, and all is done when its node is -1.
     """
     lean()
-    points, nodes, boxes, places = tree
+    points, nodes, boxes, places, _, _, _, _ = tree
     parent, some, left, right, place = state
     d, slack, eps = calls[FEATURES], law[0][SLACK], law[0][EPS]
     room = (np.empty(1, np.int64), np.empty(1), (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B))

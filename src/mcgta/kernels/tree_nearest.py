@@ -12,7 +12,7 @@ import numpy as np
 
 from mcgta.kernels.compiled import helper, kernel
 from mcgta.kernels.lanes import lean
-from mcgta.kernels.tree import LEAF, box_bounds, point_bounds
+from mcgta.kernels.tree import FAN, LEAF, fan_bounds, leaf_bounds
 from mcgta.kernels.tree_search import (
     CALLS,
     DATA,
@@ -21,10 +21,10 @@ from mcgta.kernels.tree_search import (
     SLACK,
     TREE,
     apart,
-    at_least,
     at_most,
     compare,
     penalised,
+    push,
 )
 
 _STACK = 512
@@ -32,20 +32,16 @@ _CLUSTERS = "Tuple((int64[::1], int64[::1], float64[::1], float64[::1]))"
 
 
 @helper
-def push_children(tree: Any, a: int, child: int, d: int, stack: Any, floor: Any, top: int, bar: float) -> int:
-    """Put the children of a node that may hold something below ``bar`` on the stack, the nearer one on top."""
+def push_fan(tree: Any, a: int, v: int, d: int, bounds: Any, stack: Any, floor: Any, top: int, bar: float) -> int:
+    """Put the nodes below one that may hold something below ``bar`` on the stack, the nearest on top."""
     lean()
-    points, _, boxes, _ = tree
-    low0, _ = box_bounds(points, a, boxes, child, d)
-    low1, _ = box_bounds(points, a, boxes, child + 1, d)
-    nearer = 0 if low0 <= low1 else 1
-    for turn in range(2):
-        side = 1 - nearer if turn == 0 else nearer
-        low = low1 if side else low0
-        if low <= bar:
-            stack[top] = child + side
-            floor[top] = low
-            top += 1
+    points, _, _, _, _, fans, spokes, wide = tree
+    fan_bounds(points, a, wide, fans[v], d, bounds)
+    bottom = top
+    for spoke in range(FAN):
+        u = spokes[fans[v] * FAN + spoke]
+        if u >= 0 and bounds[spoke] <= bar:
+            top = push(stack, floor, bottom, top, u, bounds[spoke])
     return top
 
 
@@ -53,7 +49,26 @@ def push_children(tree: Any, a: int, child: int, d: int, stack: Any, floor: Any,
 def search_room(B: Any) -> Any:
     """Return room for :func:`kth_loss`, given that for comparing pairs."""
     lists = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), np.empty(_STACK, np.int64))
-    return lists, np.empty(LEAF), np.empty(_STACK), B
+    return lists, np.empty(LEAF), np.empty(2 * LEAF), np.empty(_STACK), B
+
+
+@helper
+def keep_nearest(
+    data: Any, law: Any, calls: Any, pairs: Any, a: int, open_: Any, waiting: int, values: Any, best: Any
+) -> None:
+    """Compare point a with those of a list, and put the losses that are small enough among the best, descending."""
+    lean()
+    compare(data, calls, pairs, a, open_, waiting, values)
+    for w in range(waiting):
+        if values[w] >= best[0]:  # and so is M
+            continue
+        value = penalised(law, calls, values[w], apart(data, calls, a, open_[w]))
+        if value < best[0]:
+            place = 0
+            while place + 1 < best.shape[0] and best[place + 1] > value:
+                best[place] = best[place + 1]
+                place += 1
+            best[place] = value
 
 
 @helper
@@ -63,13 +78,13 @@ def kth_loss(tree: Any, data: Any, law: Any, calls: Any, room: Any, a: int, best
     Infinite where there are fewer. Returns the pairs compared.
     """
     lean()
-    points, nodes, _, _ = tree
-    d, slack, k = calls[FEATURES], law[0][SLACK], best.shape[0]
-    (left, right, open_, stack), values, floor, B = room
+    points, nodes, _, _, turned, _, _, _ = tree
+    d, slack = calls[FEATURES], law[0][SLACK]
+    (left, right, open_, stack), values, bounds, floor, B = room
     pairs = (left, right, B)
-    exact = 0
+    exact = waiting = 0
     best[:] = np.inf
-    best[k - 1] = 0.0
+    best[best.shape[0] - 1] = 0.0
     stack[0] = 0
     floor[0] = 0.0
     top = 1
@@ -79,29 +94,22 @@ def kth_loss(tree: Any, data: Any, law: Any, calls: Any, room: Any, a: int, best
         if floor[top] > at_most(best[0], slack):
             continue
         if nodes[v, 2] >= 0:
-            top = push_children(tree, a, nodes[v, 2], d, stack, floor, top, at_most(best[0], slack))
+            top = push_fan(tree, a, v, d, bounds, stack, floor, top, at_most(best[0], slack))
             continue
-        waiting = 0
         for b in range(nodes[v, 0], nodes[v, 1]):
-            if b != a:
-                least, _ = point_bounds(points, a, b, d)
-                if least <= at_most(best[0], slack):
-                    least = penalised(law, calls, at_least(least, slack), apart(data, calls, a, b))
-                    if least <= at_most(best[0], slack):
-                        open_[waiting] = b
-                        waiting += 1
-            if waiting == LEAF or (b == nodes[v, 1] - 1 and waiting > 0):
-                compare(data, calls, pairs, a, open_, waiting, values)
+            if b % LEAF == 0:
+                leaf_bounds(points, a, turned, b, d, bounds)
+            if b != a and bounds[b % LEAF] <= at_most(best[0], slack):
+                open_[waiting] = b  # W is at hand as soon as the penalty of a bound
+                waiting += 1
+            # Pairs are compared many at a time, unless there is nothing yet to stop the search.
+            if waiting == LEAF or (best[0] == np.inf and b == nodes[v, 1] - 1 and waiting > 0):
+                keep_nearest(data, law, calls, pairs, a, open_, waiting, values, best)
                 exact += waiting
-                for w in range(waiting):
-                    value = penalised(law, calls, values[w], apart(data, calls, a, open_[w]))
-                    if value < best[0]:
-                        place = 0
-                        while place + 1 < k and best[place + 1] > value:
-                            best[place] = best[place + 1]
-                            place += 1
-                        best[place] = value
                 waiting = 0
+    if waiting > 0:
+        keep_nearest(data, law, calls, pairs, a, open_, waiting, values, best)
+        exact += waiting
     return exact
 
 
@@ -123,6 +131,20 @@ def nearest_losses(
     return exact
 
 
+@helper
+def least_reach(
+    data: Any, law: Any, calls: Any, room: Any, a: int, open_: Any, waiting: int, values: Any, own: Any
+) -> float:
+    """Return the least of max(M, own) of point a with those of a list."""
+    lean()
+    compare(data, calls, room, a, open_, waiting, values)
+    best = np.inf
+    for w in range(waiting):
+        if max(values[w], own[open_[w]]) < best:  # M is not less
+            best = min(best, max(penalised(law, calls, values[w], apart(data, calls, a, open_[w])), own[open_[w]]))
+    return best
+
+
 @kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, {_CLUSTERS}, boolean, float64[::1])")
 def reach_anchors(
     tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, last: int, clusters: Any, others: bool, out: Any
@@ -134,10 +156,10 @@ def reach_anchors(
     """
     lean()
     labels, anchors, own, least_own = clusters
-    points, nodes, _, _ = tree
+    points, nodes, _, _, turned, _, _, _ = tree
     d, slack = calls[FEATURES], law[0][SLACK]
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    open_, values = np.empty(1, np.int64), np.empty(1)
+    open_, values, bounds = np.empty(LEAF, np.int64), np.empty(LEAF), np.empty(2 * LEAF)
     stack, floor = np.empty(_STACK, np.int64), np.empty(_STACK)
     exact = 0
     for a in range(first, last):
@@ -147,27 +169,27 @@ def reach_anchors(
         stack[0] = 0
         floor[0] = 0.0
         top = 1
+        waiting = 0
         while top > 0:
             top -= 1
             v = stack[top]
             if floor[top] > at_most(best, slack) or least_own[v] >= best:
                 continue
             if nodes[v, 2] >= 0:
-                top = push_children(tree, a, nodes[v, 2], d, stack, floor, top, at_most(best, slack))
+                top = push_fan(tree, a, v, d, bounds, stack, floor, top, at_most(best, slack))
                 continue
             for b in range(nodes[v, 0], nodes[v, 1]):
-                if anchors[b] != labels[a] or own[b] >= best or b == a:
-                    continue
-                least, most = point_bounds(points, a, b, d)
-                if least > at_most(best, slack):
-                    continue
-                distance = apart(data, calls, a, b)
-                if penalised(law, calls, at_most(most, slack), distance) <= own[b]:
-                    best = own[b]
-                    continue
-                open_[0] = b
-                compare(data, calls, room, a, open_, 1, values)
-                exact += 1
-                best = min(best, max(penalised(law, calls, values[0], distance), own[b]))
+                if b % LEAF == 0:
+                    leaf_bounds(points, a, turned, b, d, bounds)
+                if anchors[b] == labels[a] and own[b] < best and b != a and bounds[b % LEAF] <= at_most(best, slack):
+                    open_[waiting] = b
+                    waiting += 1
+                if waiting == LEAF or (best == np.inf and b == nodes[v, 1] - 1 and waiting > 0):
+                    best = min(best, least_reach(data, law, calls, room, a, open_, waiting, values, own))
+                    exact += waiting
+                    waiting = 0
+        if waiting > 0:
+            best = min(best, least_reach(data, law, calls, room, a, open_, waiting, values, own))
+            exact += waiting
         out[a] = best
     return exact

@@ -20,8 +20,8 @@ import numpy as np
 
 from mcgta.kernels.compiled import helper, kernel, literal_helper
 from mcgta.kernels.lanes import lean
-from mcgta.kernels.tree import LEAF, bound_boxes, point_bounds
-from mcgta.kernels.tree_nearest import push_children
+from mcgta.kernels.tree import FAN, LEAF, bound_boxes, leaf_bounds
+from mcgta.kernels.tree_nearest import push_fan
 from mcgta.kernels.tree_search import (
     CALLS,
     DATA,
@@ -30,7 +30,6 @@ from mcgta.kernels.tree_search import (
     SLACK,
     TREE,
     apart,
-    at_least,
     at_most,
     compare,
     penalised,
@@ -43,13 +42,13 @@ _GROW = 2.0  # how much further a point that has nobody near looks the next time
 _DECIMALS = 1e15
 _WALK = (
     "Tuple((float64[::1], int64[::1], float64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], "
-    "int64[::1], Tuple((float64[::1], int64[::1], int64[::1])), int64[::1]))"
+    "int64[::1], int64[::1], Tuple((float64[::1], int64[::1], int64[::1])), int64[::1]))"
 )
-Walk = tuple[Array, Index, Array, Index, Index, Index, Index, Index, Index, tuple[Array, Index, Index], Index]
+Walk = tuple[Array, Index, Array, Index, Index, Index, Index, Index, Index, Index, tuple[Array, Index, Index], Index]
 
 
-def begin_walk(core: Array, rows: Index, nodes: Index) -> Walk:
-    """Return the state before the first point, given core distances (rounded) and rows of the points of the tree."""
+def begin_walk(core: Array, rows: Index, nodes: Index, spokes: Index) -> Walk:
+    """Return the state before the first point, given core distances (rounded), rows of the points of the tree, and fans."""
     count = core.size
     point = np.argsort(rows)
     inner, leaves = np.flatnonzero(nodes[:, 2] >= 0), np.flatnonzero(nodes[:, 2] < 0)
@@ -57,11 +56,13 @@ def begin_walk(core: Array, rows: Index, nodes: Index) -> Walk:
     parent[nodes[inner, 2]] = parent[nodes[inner, 2] + 1] = inner
     leaves = leaves[np.argsort(nodes[leaves, 0])]
     leaf = np.repeat(leaves, nodes[leaves, 1] - nodes[leaves, 0])
+    home = np.full(nodes.shape[0], -1)
+    home[spokes[spokes >= 0]] = np.flatnonzero(spokes >= 0)
     least = bound_boxes(rows[:, None].astype(float), nodes)[:, 0].astype(np.int64)
     heap = (np.empty(count), np.empty(count, np.int64), np.empty(count, np.int64))
     return (
-        core, np.full(count, -1), np.full(count, np.inf), np.full(count, -1), leaf, np.full(count, -1), point, parent, least,
-        heap, np.zeros(1, np.int64),
+        core, np.full(count, -1), np.full(count, np.inf), np.full(count, -1), leaf, np.full(count, -1), point, parent, home,
+        least, heap, np.zeros(1, np.int64),
     )  # fmt: skip
 
 
@@ -118,11 +119,21 @@ def _sink(heap: Any, rank: Any, size: int, value: float, row: int, a: int) -> No
 
 
 @helper
+def _note(tree: Any, walk: Any, v: int) -> None:
+    """Write the box of a node to the fan that it is in, if any."""
+    boxes, wide, home = tree[2], tree[7], walk[8][v]
+    if home >= 0:
+        at = home // FAN * boxes.shape[1] * FAN + home % FAN
+        for k in range(boxes.shape[1]):
+            wide[at + k * FAN] = boxes[v, k]
+
+
+@helper
 def _leave(tree: Any, rows: Any, walk: Any, a: int) -> None:
     """Take a point that has been processed out of the nodes above it."""
     lean()
-    points, nodes, boxes, _ = tree
-    _, rank, _, _, leaf, _, _, parent, least, _, _ = walk
+    points, nodes, boxes, _, _, _, _, _ = tree
+    _, rank, _, _, leaf, _, _, parent, _, least, _, _ = walk
     columns = points.shape[1]
     v = leaf[a]
     least[v] = _NOBODY
@@ -135,6 +146,7 @@ def _leave(tree: Any, rows: Any, walk: Any, a: int) -> None:
             for k in range(columns):
                 boxes[v, k] = min(boxes[v, k], points[b, k])
                 boxes[v, columns + k] = max(boxes[v, columns + k], points[b, k])
+    _note(tree, walk, v)
     changed = True
     while changed and parent[v] >= 0:
         v = parent[v]
@@ -147,6 +159,7 @@ def _leave(tree: Any, rows: Any, walk: Any, a: int) -> None:
             changed = changed or low != boxes[v, k] or high != boxes[v, columns + k]
             boxes[v, k] = low
             boxes[v, columns + k] = high
+        _note(tree, walk, v)
 
 
 @helper
@@ -158,11 +171,11 @@ def _look(
     Returns value and row, which are ``bar`` and nobody if there is none; nodes seen and pairs compared.
     """
     lean()
-    points, nodes, _, _ = tree
-    rows, d, slack = data[1], calls[FEATURES], law[0][SLACK]
-    core, rank, least = walk[0][a], walk[1], walk[8]
-    open_, values, stack, floor = desk
-    own, top_bar = rounded(core), ceiling(law, bar)
+    points, nodes, _, _, turned, _, _, _ = tree
+    rows, d = data[1], calls[FEATURES]
+    core, rank, least = walk[0][a], walk[1], walk[9]
+    open_, values, bounds, stack, floor = desk
+    top_bar = ceiling(law, bar)
     found: Any = np.int64(_NOBODY)
     exact = seen = 0
     stack[0] = 0
@@ -175,24 +188,21 @@ def _look(
         if floor[top] > top_bar or least[v] == _NOBODY or (bar <= known and least[v] >= found):
             continue
         if nodes[v, 2] >= 0:
-            top = push_children(tree, a, nodes[v, 2], d, stack, floor, top, top_bar)
+            top = push_fan(tree, a, v, d, bounds, stack, floor, top, top_bar)
             continue
         waiting = 0
         for b in range(nodes[v, 0], nodes[v, 1]):
-            if rank[b] < 0 and (bar > known or rows[b] < found):
-                below, above = point_bounds(points, a, b, d)
-                if below <= top_bar:
-                    distance = apart(data, calls, a, b)
-                    if penalised(law, calls, at_most(above, slack), distance) <= core:
-                        if own < bar or rows[b] < found:
-                            bar, found, top_bar = own, rows[b], ceiling(law, own)
-                    elif penalised(law, calls, at_least(below, slack), distance) <= top_bar:
-                        open_[waiting] = b
-                        waiting += 1
+            if b % LEAF == 0:
+                leaf_bounds(points, a, turned, b, d, bounds)
+            if rank[b] < 0 and (bar > known or rows[b] < found) and bounds[b % LEAF] <= top_bar:
+                open_[waiting] = b
+                waiting += 1
             if waiting == LEAF or (b == nodes[v, 1] - 1 and waiting > 0):
                 compare(data, calls, room, a, open_, waiting, values)
                 exact += waiting
                 for w in range(waiting):
+                    if values[w] > top_bar:
+                        continue
                     row = rows[open_[w]]
                     value = rounded(max(core, penalised(law, calls, values[w], apart(data, calls, a, open_[w]))))
                     if value < bar or (value == bar and row < found):
@@ -205,9 +215,9 @@ def _look(
 def walk_on(tree: Any, data: Any, law: Any, calls: Any, B: Any, walk: Any, steps: int) -> int:
     """Go on until all points are processed or ``steps`` nodes have been looked at; return the pairs compared."""
     lean()
-    core, rank, reach, predecessor, _, order, point, _, _, heap, done = walk
+    core, rank, reach, predecessor, _, order, point, _, _, _, heap, done = walk
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    desk = (np.empty(LEAF, np.int64), np.empty(LEAF), np.empty(_STACK, np.int64), np.empty(_STACK))
+    desk = (np.empty(LEAF, np.int64), np.empty(LEAF), np.empty(2 * LEAF), np.empty(_STACK, np.int64), np.empty(_STACK))
     exact = seen = 0
     while done[0] < rank.shape[0] and seen < steps:
         size = done[0]  # every processed point has one entry

@@ -22,8 +22,8 @@ import numpy as np
 from mcgta.kernels.compiled import call, helper, kernel, literal_part
 from mcgta.kernels.lanes import lean
 from mcgta.kernels.metrics import place_distance
-from mcgta.kernels.tree import LEAF, cross_bounds
-from mcgta.kernels.tree_nearest import kth_loss, push_children, search_room
+from mcgta.kernels.tree import LEAF, leaf_bounds
+from mcgta.kernels.tree_nearest import kth_loss, push_fan, search_room
 from mcgta.kernels.tree_search import (
     CALLS,
     COMPARE,
@@ -102,13 +102,13 @@ def first_reached(
     the pairs compared.
     """
     lean()
-    points, nodes, boxes, places = tree
+    _, nodes, boxes, places, turned, fans, spokes, wide = tree
     own, least_own, first_row = anchors
     z, rows, d = fresh[0], data[1], calls[FEATURES]
-    search = (z, nodes, boxes, places)
+    search = (z, nodes, boxes, places, turned, fans, spokes, wide)
     few = np.empty((LEAF + 1) * (d + 1 + d * d))
     room = (few, np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    open_, values = np.empty(LEAF, np.int64), np.empty(LEAF)
+    open_, values, bounds = np.empty(LEAF, np.int64), np.empty(LEAF), np.empty(2 * LEAF)
     stack, floor = np.empty(_STACK, np.int64), np.empty(_STACK)
     around, (fit_law, nearest) = search_room(B), nearby
     exact = 0
@@ -124,12 +124,14 @@ def first_reached(
             if floor[top] > at_most(best, slack) or _behind(least_own[v], first_row[v], best, best_row):
                 continue
             if nodes[v, 2] >= 0:
-                top = push_children(search, a, nodes[v, 2], d, stack, floor, top, at_most(best, slack))
+                top = push_fan(search, a, v, d, bounds, stack, floor, top, at_most(best, slack))
                 continue
             waiting = 0
             for b in range(nodes[v, 0], nodes[v, 1]):
+                if b % LEAF == 0:
+                    leaf_bounds(z, a, turned, b, d, bounds)
                 if not _behind(own[b], rows[b], best, best_row):
-                    least, most = cross_bounds(z, a, points, b, d)
+                    least, most = bounds[b % LEAF], bounds[LEAF + b % LEAF]
                     if least <= at_most(best, slack):
                         distance = _apart(fresh, data, calls, a, b)
                         if penalised(law, calls, at_most(most, slack), distance) <= own[b]:

@@ -10,7 +10,7 @@ eps, and everybody where the upper bound is below T at the least distance. What 
 
 Contract
 --------
-``tree``   points, nodes, boxes, places: see :mod:`mcgta.kernels.tree`
+``tree``   points, nodes, boxes, places, turned, fans, spokes, wide: see :mod:`mcgta.kernels.tree`
 ``data``   models (packed, flat, in canonical order); rows (N,), the canonical row of each point of the tree; and in the order
            of the tree positions (N, p) and groups (N,)
 ``law``    eps, beta, margin, reach, slack; and the curve's parameters: see :mod:`mcgta.kernels.curves`
@@ -27,11 +27,14 @@ from mcgta.kernels.compiled import call, helper, kernel, literal_helper, literal
 from mcgta.kernels.curves import curve_height
 from mcgta.kernels.lanes import lean
 from mcgta.kernels.metrics import place_distance
-from mcgta.kernels.tree import LEAF, box_bounds, point_bounds
+from mcgta.kernels.tree import FAN, LEAF, fan_bounds, leaf_bounds
 
 EPS, BETA, MARGIN, REACH, SLACK = range(5)
 FEATURES, KIND, CURVE, COMPARE, NORMS = range(5)
-TREE = "Tuple((float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1]))"
+TREE = (
+    "Tuple((float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], int64[::1], int64[::1], "
+    "float64[::1]))"
+)
 DATA = "Tuple((float64[::1], int64[::1], float64[:, ::1], int64[::1]))"
 LAW = "Tuple((float64[::1], float64[::1], float64[::1], float64[::1]))"
 CALLS = "int64[::1]"
@@ -121,6 +124,19 @@ def gap_between(places: Any, u: int, v: int) -> float:
 
 
 @helper
+def push(stack: Any, floor: Any, bottom: int, top: int, v: int, low: float) -> int:
+    """Put a node on the stack among those from ``bottom`` on, the nearest on top; return the new top."""
+    at = top
+    while at > bottom and floor[at - 1] < low:
+        floor[at] = floor[at - 1]
+        stack[at] = stack[at - 1]
+        at -= 1
+    floor[at] = low
+    stack[at] = v
+    return top + 1
+
+
+@helper
 def compare(data: Any, calls: Any, room: Any, a: int, others: Any, count: int, values: Any) -> None:
     """W of point a with each of ``others[:count]``, the earlier row first, as the dense table has it."""
     lean()
@@ -140,39 +156,53 @@ def near_in_leaf(
     calls: Any,
     room: Any,
     a: int,
-    first: int,
-    last: int,
+    v: int,
     wanted: int,
     open_: Any,
-    values: Any,
-) -> tuple[int, int]:
-    """Count the points first .. last - 1 near point a, itself included, up to ``wanted``, and those compared exactly."""
+    bounds: Any,
+    waiting: int,
+) -> tuple[int, int, int]:
+    """Count the points of a leaf near point a, itself included, up to ``wanted``; and those compared exactly.
+
+    What bounds leave open goes to a list, which is compared when it is full: pairs are compared many at a time.
+    Returns the length of the list last.
+    """
     lean()
     slack = law[0][SLACK]
-    found = exact = waiting = 0
-    for b in range(first, last):
+    found = exact = 0
+    for b in range(tree[1][v, 0], tree[1][v, 1]):
+        if b % LEAF == 0:
+            leaf_bounds(tree[0], a, tree[4], b, calls[FEATURES], bounds)
+        least, most = bounds[b % LEAF], bounds[LEAF + b % LEAF]
         if b == a:
             found += 1
-        else:
-            least, most = point_bounds(tree[0], a, b, calls[FEATURES])
-            if least <= law[0][EPS] + slack:
-                distance = apart(data, calls, a, b)
-                bar = limit(law, calls, distance)
-                if most <= bar - slack:
-                    found += 1
-                elif least <= bar + slack:
-                    open_[waiting] = b
-                    waiting += 1
+        elif least <= law[0][EPS] + slack:
+            bar = limit(law, calls, apart(data, calls, a, b))
+            if most <= bar - slack:
+                found += 1
+            elif least <= bar + slack:
+                open_[waiting] = b
+                waiting += 1
         if found >= wanted:
-            return found, exact
-        if waiting == LEAF or (b == last - 1 and waiting > 0):
-            compare(data, calls, room, a, open_, waiting, values)
+            return found, exact, waiting
+        if waiting == LEAF:
+            found += near_among(data, law, calls, room, a, open_, waiting, bounds)
             exact += waiting
-            for k in range(waiting):
-                if penalised(law, calls, values[k], apart(data, calls, a, open_[k])) <= law[0][EPS]:
-                    found += 1
             waiting = 0
-    return found, exact
+            leaf_bounds(tree[0], a, tree[4], b - b % LEAF, calls[FEATURES], bounds)
+    return found, exact, waiting
+
+
+@helper
+def near_among(data: Any, law: Any, calls: Any, room: Any, a: int, open_: Any, waiting: int, values: Any) -> int:
+    """Count the points of a list near point a, by comparing them."""
+    lean()
+    compare(data, calls, room, a, open_, waiting, values)
+    found = 0
+    for k in range(waiting):
+        if values[k] <= law[0][EPS]:
+            found += penalised(law, calls, values[k], apart(data, calls, a, open_[k])) <= law[0][EPS]
+    return found
 
 
 @kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, int64, boolean[::1])")
@@ -181,42 +211,41 @@ def count_near(
 ) -> int:
     """Tell of the points first .. last - 1 whether at least ``wanted`` are near, itself included; return the pairs compared."""
     lean()
-    points, nodes, boxes, places = tree
+    points, nodes, _, places, _, fans, spokes, wide = tree
     d, slack, eps = calls[FEATURES], law[0][SLACK], law[0][EPS]
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    open_, values = np.empty(LEAF, np.int64), np.empty(LEAF)
-    stack = np.empty(_STACK, np.int64)
+    open_, bounds = np.empty(LEAF, np.int64), np.empty(2 * LEAF)
+    stack, floor = np.empty(_STACK, np.int64), np.empty(_STACK)
     exact = 0
     for a in range(first, last):
-        found = 0
+        found = waiting = 0
         stack[0] = 0
         top = 1
         while top > 0 and found < wanted:
             top -= 1
             v = stack[top]
-            child = nodes[v, 2]
-            if child < 0:
-                more, compared = near_in_leaf(
-                    tree, data, law, calls, room, a, nodes[v, 0], nodes[v, 1], wanted - found, open_, values
+            fan = fans[v]
+            if fan < 0:
+                more, compared, waiting = near_in_leaf(
+                    tree, data, law, calls, room, a, v, wanted - found, open_, bounds, waiting
                 )
                 found += more
                 exact += compared
                 continue
-            low0, high0 = box_bounds(points, a, boxes, child, d)
-            low1, high1 = box_bounds(points, a, boxes, child + 1, d)
-            nearer = 0 if low0 <= low1 else 1
-            for turn in range(2):  # the nearer child is looked at first, so it goes on top
-                side = 1 - nearer if turn == 0 else nearer
-                low = low1 if side else low0
-                high = high1 if side else high0
-                u = child + side
+            fan_bounds(points, a, wide, fan, d, bounds)
+            bottom = top
+            for spoke in range(FAN):
+                low, high = bounds[spoke], bounds[FAN + spoke]
                 if low > eps + slack:
                     continue
+                u = spokes[fan * FAN + spoke]
                 if high <= eps - slack and high <= limit(law, calls, gap_to(data, places, a, u)) - slack:
                     found += nodes[u, 1] - nodes[u, 0]
                     continue
-                stack[top] = u
-                top += 1
+                top = push(stack, floor, bottom, top, u, low)
+        if found < wanted <= found + waiting:
+            found += near_among(data, law, calls, room, a, open_, waiting, bounds)
+            exact += waiting
         dense[a] = found >= wanted
     return exact
 
@@ -229,12 +258,12 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
     point with a rank keeps it; the others get -1 where nobody is near.
     """
     lean()
-    points, nodes, boxes, places = tree
+    points, nodes, _, places, turned, fans, spokes, wide = tree
     d, slack, eps = calls[FEATURES], law[0][SLACK], law[0][EPS]
     ranks, least_rank = known
     nobody = np.int64(2**62)
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    open_, values = np.empty(1, np.int64), np.empty(1)
+    open_, values, bounds = np.empty(1, np.int64), np.empty(1), np.empty(2 * LEAF)
     stack = np.empty(_STACK, np.int64)
     exact = 0
     for a in range(first, last):
@@ -249,22 +278,26 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
             v = stack[top]
             if least_rank[v] >= found:
                 continue
-            low, high = box_bounds(points, a, boxes, v, d)
-            if low > eps + slack:
-                continue
-            if high <= eps - slack and high <= limit(law, calls, gap_to(data, places, a, v)) - slack:
-                found = least_rank[v]
-                continue
-            child = nodes[v, 2]
-            if child >= 0:
-                stack[top] = child
-                stack[top + 1] = child + 1
-                top += 2
+            fan = fans[v]
+            if fan >= 0:
+                fan_bounds(points, a, wide, fan, d, bounds)
+                for spoke in range(FAN):
+                    low, high = bounds[spoke], bounds[FAN + spoke]
+                    if low > eps + slack:
+                        continue
+                    u = spokes[fan * FAN + spoke]
+                    if high <= eps - slack and high <= limit(law, calls, gap_to(data, places, a, u)) - slack:
+                        found = min(found, least_rank[u])
+                        continue
+                    stack[top] = u
+                    top += 1
                 continue
             for b in range(nodes[v, 0], nodes[v, 1]):
+                if b % LEAF == 0:
+                    leaf_bounds(points, a, turned, b, d, bounds)
                 if ranks[b] < 0 or ranks[b] >= found:
                     continue
-                least, most = point_bounds(points, a, b, d)
+                least, most = bounds[b % LEAF], bounds[LEAF + b % LEAF]
                 if least > eps + slack:
                     continue
                 distance = apart(data, calls, a, b)

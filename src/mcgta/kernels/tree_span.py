@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.kernels.compiled import kernel
+from mcgta.kernels.compiled import helper, kernel
 from mcgta.kernels.lanes import lean
-from mcgta.kernels.tree import LEAF, point_bounds
+from mcgta.kernels.tree import LEAF, leaf_bounds
 from mcgta.kernels.tree_connect import find, join
-from mcgta.kernels.tree_nearest import push_children
+from mcgta.kernels.tree_nearest import push_fan
 from mcgta.kernels.tree_search import (
     CALLS,
     DATA,
@@ -88,15 +88,43 @@ def begin_round(tree: Any, parent: Any, span: Any) -> int:
     return components
 
 
+@helper
+def lightest_of(
+    data: Any,
+    law: Any,
+    calls: Any,
+    room: Any,
+    a: int,
+    open_: Any,
+    waiting: int,
+    values: Any,
+    core: Any,
+    bar: float,
+    found: int,
+) -> tuple[float, int]:
+    """Return weight and end of the lightest edge from point a to those of a list, if it is lighter than that given."""
+    lean()
+    compare(data, calls, room, a, open_, waiting, values)
+    for w in range(waiting):
+        b = open_[w]
+        reach = max(max(core[a], core[b]), values[w])
+        if reach < bar:  # M is not less than W
+            reach = max(reach, penalised(law, calls, values[w], apart(data, calls, a, b)))
+        if reach < bar:
+            bar = reach
+            found = b
+    return bar, found
+
+
 @kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], {_SPAN}, int64, int64)")
 def look_around(tree: Any, data: Any, law: Any, calls: Any, B: Any, span: Any, first: int, last: int) -> int:
     """Look for lighter edges from the points first .. last - 1 to other components; return the pairs compared."""
     lean()
-    points, nodes, _, _ = tree
+    points, nodes, _, _, turned, _, _, _ = tree
     core, component, other, weight, floor, node_component, node_core, lightest, left, right = span
     d, slack = calls[FEATURES], law[0][SLACK]
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    open_, values = np.empty(1, np.int64), np.empty(1)
+    open_, values, bounds = np.empty(LEAF, np.int64), np.empty(LEAF), np.empty(2 * LEAF)
     stack, below = np.empty(_STACK, np.int64), np.empty(_STACK)
     exact = 0
     for a in range(first, last):
@@ -107,6 +135,7 @@ def look_around(tree: Any, data: Any, law: Any, calls: Any, B: Any, span: Any, f
         if floor[a] >= bar or core[a] >= bar:
             continue
         found: Any = np.int64(-1)
+        waiting = 0
         stack[0] = 0
         below[0] = 0.0
         top = 1
@@ -116,27 +145,21 @@ def look_around(tree: Any, data: Any, law: Any, calls: Any, B: Any, span: Any, f
             if node_component[v] == c or node_core[v] >= bar or at_least(below[top], slack) >= bar:
                 continue
             if nodes[v, 2] >= 0:
-                top = push_children(tree, a, nodes[v, 2], d, stack, below, top, at_most(bar, slack))
+                top = push_fan(tree, a, v, d, bounds, stack, below, top, at_most(bar, slack))
                 continue
             for b in range(nodes[v, 0], nodes[v, 1]):
-                apart_at_least = max(core[a], core[b])
-                if component[b] == c or apart_at_least >= bar:
-                    continue
-                least, most = point_bounds(points, a, b, d)
-                if at_least(least, slack) >= bar:
-                    continue
-                distance = apart(data, calls, a, b)
-                if penalised(law, calls, at_least(least, slack), distance) >= bar:
-                    continue
-                reach = apart_at_least
-                if penalised(law, calls, at_most(most, slack), distance) > apart_at_least:
-                    open_[0] = b
-                    compare(data, calls, room, a, open_, 1, values)
-                    exact += 1
-                    reach = max(reach, penalised(law, calls, values[0], distance))
-                if reach < bar:
-                    bar = reach
-                    found = b
+                if b % LEAF == 0:
+                    leaf_bounds(points, a, turned, b, d, bounds)
+                if component[b] != c and core[b] < bar and at_least(bounds[b % LEAF], slack) < bar:
+                    open_[waiting] = b
+                    waiting += 1
+                if waiting == LEAF or (bar == np.inf and b == nodes[v, 1] - 1 and waiting > 0):
+                    bar, found = lightest_of(data, law, calls, room, a, open_, waiting, values, core, bar, found)
+                    exact += waiting
+                    waiting = 0
+        if waiting > 0:
+            bar, found = lightest_of(data, law, calls, room, a, open_, waiting, values, core, bar, found)
+            exact += waiting
         other[a] = found
         floor[a] = bar
         if found >= 0:

@@ -70,7 +70,7 @@ class LossTree:
 
     loss: Loss
     rows: Index
-    tree: tuple[Array, Index, Array, Array]
+    tree: tuple[Array, Index, Array, Array, Array, Index, Index, Array]
     data: tuple[Array, Index, Array, Index]
     largest: float
 
@@ -92,12 +92,15 @@ class LossTree:
         root = np.sqrt(0.5)
         weights = np.r_[np.ones(d), np.full(z.shape[1] - 2 * d, root), np.full(d, root)]
         tiny = np.finfo(float).tiny
-        order, nodes = trees.build_tree(np.hstack([z, places]), np.r_[weights, 1e-200 / np.maximum(side, tiny)])
+        order, nodes = trees.build_tree(
+            np.hstack([z, places]), np.r_[weights, 1e-200 / np.maximum(side, tiny)], full=True
+        )
         z, places, groups = z[order], np.ascontiguousarray(places[order]), groups[order]
         boxes = trees.bound_boxes(z, nodes)
         where = trees.bound_boxes(np.column_stack([places, groups]), nodes)
         data = (np.ascontiguousarray(packed).reshape(-1), order, places, groups)
-        return cls(loss, order, (z, nodes, boxes, where), data, float(packed[:, d].max(initial=0.0)))
+        tree = (z, nodes, boxes, where, trees.turn_points(z), *trees.spread_fans(nodes, boxes))
+        return cls(loss, order, tree, data, float(packed[:, d].max(initial=0.0)))
 
     def __len__(self) -> int:
         return len(self.loss)
@@ -339,9 +342,9 @@ class LossTree:
             raise ValueError(f"min_samples={min_samples} must be from 1 to the number of observations, {count}")
         own, exact = self.own(np.ones(count, dtype=bool), min_samples, n_jobs=n_jobs, progress=told)
         core = np.around(own, decimals=15)
-        points, nodes, boxes, places = self.tree
-        left = (points, nodes, boxes.copy(), places)
-        walk, (law, calls), room = begin_walk(core[self.rows], self.rows, nodes), self._law(0.0), self._room()
+        points, nodes, boxes, places, turned, fans, spokes, wide = self.tree
+        left = (points, nodes, boxes.copy(), places, turned, fans, spokes, wide.copy())
+        walk, (law, calls), room = begin_walk(core[self.rows], self.rows, nodes, spokes), self._law(0.0), self._room()
         _, _, reached, before, _, ordering, *_, done = walk
         with told.stage("ordering", count) as advance:
             while (first := int(done[0])) < count:
