@@ -351,7 +351,7 @@ def test_fans_lead_to_every_leaf_once_and_hold_the_boxes_of_their_nodes(count):
             continue
         for u, box in zip(spokes[fans[v]], wide[fans[v]].T, strict=True):
             np.testing.assert_array_equal(box, boxes[u] if u >= 0 else [np.inf] * 3 + [-np.inf] * 3)
-            stack += [u] * (u >= 0)
+            stack += [u] if u >= 0 else []
     assert sorted(seen) == np.flatnonzero(nodes[:, 2] < 0).tolist()
 
 
