@@ -269,3 +269,28 @@ def test_an_engine_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="engine 'quantum'"):
         Engine("quantum", "why not")
     assert Engine("tree", "").exact_share == 0.0
+
+
+def test_lists_of_neighbours_count_where_neighbourhoods_are_no_windows():
+    series, plane = np.zeros(9), np.zeros((9, 2))
+    for options, positions, listed in (
+        ({}, None, 0),
+        ({}, series, 0),
+        ({"weights": "gaussian"}, series, 30),
+        ({"n_neighbors": 12}, plane, 12),
+        ({"metric": "precomputed", "n_neighbors": 5}, np.zeros((9, 9)), 5),
+        ({"dissimilarity": "euclidean"}, plane, 0),
+    ):
+        algorithm = mcgta.algorithm.Algorithm(MCGTA(**options).get_params(deep=False))
+        assert algorithm.listed_neighbors(positions) == listed
+    X, where = CASES["plane"]
+    with pytest.raises(MemoryError, match=r"450 observations of \d features need 8 x \d+ bytes for each"):
+        MCGTA(n_neighbors=200, max_memory="1MB").fit(X, **where)
+
+
+def test_a_radius_needs_losses_that_are_not_negative():
+    X, _ = CASES["series"]
+    average = AgglomerativeClustering(3, metric="precomputed", linkage="average")
+    model = MCGTA(n_neighbors=20, hinge=False, clusterer=average).fit(X)
+    with pytest.raises(ValueError, match="hinge=False"):
+        model.labels_at(0.1)

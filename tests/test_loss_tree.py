@@ -1,5 +1,6 @@
 """Clusters, nearest losses and strengths by the tree and by tiles, against scikit-learn, SciPy and NumPy on the dense table."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -361,3 +362,40 @@ def test_turned_points_stand_side_by_side(count):
     turned = turn_points(points).reshape(-1, 4, LEAF).transpose(0, 2, 1).reshape(-1, 4)
     np.testing.assert_array_equal(turned[:count], points)
     assert np.isinf(turned[count:]).all()
+
+
+def test_tiles_take_memory_in_proportion_to_the_observations():
+    def losses(rows, cols):
+        return np.abs(np.subtract.outer(rows.astype(float), cols))
+
+    peaks = []
+    for count in (2000, 8000):
+        near = LossRows(losses, count, entries=2**14)
+        labels = np.arange(count) // 500
+        every = np.ones(count, dtype=bool)
+        tracemalloc.start()
+        near.own(every, 5)
+        near.dense(3.0, 4)
+        near.components(1.0, every)
+        near.border(1.0, np.where(np.arange(count) % 2, -1, labels))
+        near.reach(labels, every, np.zeros(count))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 8 * peaks[0]
+    assert peaks[1] < 8000**2  # an eighth of the table
+
+
+@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
+@pytest.mark.parametrize("eps", [0.0, 1.0])
+def test_piles_of_equal_observations_take_few_comparisons(clusterer, eps):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(8, 2)), 200, axis=0)
+    loss = make_loss(
+        X, np.zeros((1600, 2)) + np.repeat(np.arange(8), 200)[:, None] / 100, n=20, beta=0.0, model="empirical"
+    )
+    radius = eps if clusterer == "dbscan" else "auto"
+    found, exact = cluster(LossTree.of(loss), clusterer, eps=radius, min_samples=10, min_cluster_size=20)
+    expected, _ = cluster(LossRows.of_table(loss.matrix()), clusterer, eps=radius, min_samples=10, min_cluster_size=20)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    # Of two piles that are joined, none of the pairs is known to be farther; OPTICS asks again for every pile.
+    assert exact < {"dbscan": 60, "hdbscan": 400, "optics": 4000}[clusterer] * len(loss)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mcgta.kernels.wasserstein import null_expectation
 from mcgta.memory import budget, check_memory, count_tables, needed_bytes
-from mcgta.observations import Observations, check_columns, check_neighbors, sort_observations
+from mcgta.observations import DEFAULT_NEIGHBORS, Observations, check_columns, check_neighbors, sort_observations
 from mcgta.parameters import check_parameters, draw_seed
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
@@ -196,8 +196,11 @@ class Algorithm:
         options = (float(self.beta), float(self.margin), bool(self.hinge), bool(self.within_range))
         return Loss(dissimilarity, places, semivariogram, *options)
 
-    def choose_engine(self, count: int, features: int) -> Engine:
-        """Choose how to cluster that many observations, and refuse what does not fit into memory."""
+    def choose_engine(self, count: int, features: int, *, neighbors: int = 0) -> Engine:
+        """Choose how to cluster that many observations, and refuse what does not fit into memory.
+
+        ``neighbors`` are to be listed of each; see :meth:`listed_neighbors`.
+        """
         distances = self.metric == "precomputed" or callable(self.metric)
         size, room = (count, features * (self.lags + 1)), budget(self.max_memory)
         whole = count_tables(self.clusterer, dense=True, distances=distances)
@@ -206,11 +209,21 @@ class Algorithm:
             clusterer=self.clusterer,
             dissimilarity=self.dissimilarity,
             measured=self.beta == 0 or not distances,
-            fits=room is None or needed_bytes(*size, tables=whole) <= room,
+            fits=room is None or needed_bytes(*size, tables=whole, neighbors=neighbors) <= room,
         )
         tables = count_tables(self.clusterer, dense=engine.name == "dense", distances=distances)
-        check_memory(*size, tables=tables, budget=room)
+        check_memory(*size, tables=tables, neighbors=neighbors, budget=room)
         return engine
+
+    def listed_neighbors(self, positions: Any) -> int:
+        """Return how many neighbours of each observation are listed; none along time, where neighbourhoods are windows."""
+        if self.dissimilarity in FEATURE_BASED or self.local_models is not None:
+            return 0
+        shape: tuple[int, ...] = () if positions is None else np.shape(positions)
+        along_time = self.metric in ("auto", "time") and (len(shape) < 2 or shape[1] == 1)
+        if along_time and not hasattr(positions, "geom_type") and self.weights == "uniform":
+            return 0
+        return DEFAULT_NEIGHBORS if self.n_neighbors == "auto" else int(self.n_neighbors)
 
     def look_up(self, engine: Engine, loss: Loss, tree: LossTree | None, progress: Progress) -> LossRows | LossTree:
         """Return who tells which observations are near each other; ``tree`` is one of the same models, if there is one."""

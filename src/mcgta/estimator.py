@@ -157,8 +157,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     core_sample_indices_ : rows of DBSCAN's core observations; of all clustered ones for other algorithms
     ordering_, reachability_ : (N,) rows in the order in which OPTICS visits them, those without a model last, and the
         reachability of each row, as scikit-learn has them; only with ``clusterer="optics"``
-    objective_ : Objective, the paper's total loss of the labelling and its two parts, over all pairs within clusters; beyond
-        2,000 observations computed when first asked for
+    objective_ : Objective, the paper's total loss of the labelling and its two parts, over all pairs within clusters, each
+        of which is compared; beyond 2,000 observations when first asked for, which takes hours for a cluster of 500,000
     engine_ : Engine, how the pairs were gone about and why, and how many had to be compared
     noise_share_ : share of observations labelled noise, failed ones included
     failed_ : dict of row -> reason, for observations whose model could not be fitted; they are labelled noise
@@ -267,7 +267,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         warn_of_positions_as_target(y)
         shape = type(self)()  # takes note of the columns, which are this estimator's only once the fit has succeeded
         features = read_features(shape, X, ensure_min_samples=2, copy=True)
-        engine = algorithm.choose_engine(*features.shape)
+        engine = algorithm.choose_engine(*features.shape, neighbors=algorithm.listed_neighbors(positions))
         data = algorithm.read(features, getattr(shape, "feature_names_in_", None), positions, groups)
         prior = algorithm.fit_prior(data, progress)
         models = algorithm.fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
@@ -337,6 +337,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         600
         """
         check_is_fitted(self)
+        if not isinstance(refresh, (bool, np.bool_)):
+            raise ValueError(f"refresh={refresh!r} must be True or False")
         params = {**self._algorithm.params, "max_memory": self.max_memory, "progress": self.progress}
         if params["local_models"] is not None:
             raise ValueError(
@@ -349,7 +351,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         algorithm = Algorithm(params)
         features = read_features(self, X, reset=False)
         count = self.labels_.size + features.shape[0]
-        engine = algorithm.choose_engine(count, features.shape[1])
+        listed = 2 * algorithm.listed_neighbors(positions)  # before and after
+        engine = algorithm.choose_engine(count, features.shape[1], neighbors=listed)
         before = Before(
             self._X,
             getattr(self, "feature_names_in_", None),
@@ -370,15 +373,17 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.__dict__.update({name: value for name, value in vars(new).items() if name not in kept})
         return self
 
-    def labels_at(self, eps: float) -> Labels:
+    def labels_at(self, eps: Any) -> Labels:
         """Return the labels that DBSCAN with another radius would give, all else being equal; far cheaper than a fit.
 
         Cores and their components are read off a tree that serves every radius, made when first asked for; only the
         border is looked at anew.
         """
         check_is_fitted(self)
-        if not isinstance(eps, (int, float, np.number)) or isinstance(eps, bool) or not 0 <= eps < np.inf:
+        if not isinstance(eps, (int, float, np.integer, np.floating)) or isinstance(eps, bool) or not 0 <= eps < np.inf:
             raise ValueError(f"eps={eps!r} must be a number >= 0")
+        if not self._algorithm.hinge:
+            raise ValueError("labels_at needs losses >= 0, as DBSCAN does, but the fit was made with hinge=False")
         stages, algorithm, progress = self._restore(), self._algorithm, Progress(self.progress)
         labels = np.full(self.labels_.size, -1, dtype=np.int64)
         if self.min_samples_ > len(stages.loss):  # nobody can be a core
@@ -427,22 +432,23 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """Return the strength, in [0, 1], with which new observations belong to the cluster that predict gives them."""
         return self._place(X, positions, groups)[1]
 
-    def pair_test(self, i: int, j: int) -> PairTest:
+    def pair_test(self, i: Any, j: Any) -> PairTest:
         """Test whether observations ``i`` and ``j`` differ no more than their distance lets expect."""
         check_is_fitted(self)
         for name, row in (("i", i), ("j", j)):
-            if not 0 <= row < self.labels_.size:
+            if not isinstance(row, (int, np.integer)) or not 0 <= row < self.labels_.size:
                 raise ValueError(f"{name}={row} is not a row: there are {self.labels_.size} observations")
             if row in self.failed_:
-                raise ValueError(f"{name}={row} has no model: {self.failed_[row]}")
+                raise ValueError(f"{name}={row} has no model: {self.failed_[int(row)]}")
         stages = self._restore()
         rows = stages.rows.tolist()
         return pair_test(stages.loss, rows.index(i), rows.index(j))
 
     def goodness_of_fit(self) -> GoodnessOfFit:
-        """Count the pairs within clusters that pass the test, by distance."""
+        """Count the pairs within clusters that pass the test, by distance. All of them are compared, however many there are."""
         stages = self._restore()
-        return labelling_test(stages.loss, self.labels_[stages.rows])
+        labels, jobs = self.labels_[stages.rows], self._algorithm.n_jobs
+        return labelling_test(stages.loss, labels, n_jobs=jobs, progress=Progress(self.progress))
 
     def _note_columns(self, seen: BaseEstimator) -> Self:
         """Take over the number and names of the features."""
@@ -521,8 +527,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_is_fitted(self)
         if self._objective is None:
             stages = self._restore()
-            with Progress(self.progress).stage("objective"):
-                self._objective = stages.loss.objective(self.labels_[stages.rows])
+            labels, jobs = self.labels_[stages.rows], self._algorithm.n_jobs
+            self._objective = stages.loss.objective(labels, n_jobs=jobs, progress=Progress(self.progress))
         return self._objective
 
     def _complete(self) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 _TABLES, _TABLES_OF_OBJECTS = 3, 6
 _DISTANCE_TABLES = 4
 # Without tables, as measured: covariances, factors, roots and what is made of them; positions, labels and the like.
-_MATRICES, _NUMBERS = 7, 40
+# Where neighbourhoods are lists, not windows: rows, distances, weights, and what finding them takes.
+_MATRICES, _NUMBERS, _LISTS = 7, 40, 5
 _SHARE = 0.75  # of what is available, where the user does not say
 _UNITS = {"": 1, "b": 1} | {
     f"{prefix}{kind}": base ** (k + 1) for kind, base in (("b", 1000), ("ib", 1024)) for k, prefix in enumerate("kmgt")
@@ -119,9 +120,9 @@ def _number(text: str) -> int | None:
     return int(text) if text.strip().isdecimal() else None
 
 
-def needed_bytes(count: int, features: int, *, tables: int) -> int:
-    """Return what a fit takes: tables of all pairs, and numbers for each observation."""
-    return 8 * count * (tables * count + _numbers(features))
+def needed_bytes(count: int, features: int, *, tables: int, neighbors: int = 0) -> int:
+    """Return what a fit takes: tables of all pairs, and numbers for each observation; ``neighbors`` are listed of each."""
+    return 8 * count * (tables * count + _numbers(features, neighbors))
 
 
 def count_tables(clusterer: Any, *, dense: bool, distances: bool) -> int:
@@ -133,9 +134,10 @@ def count_tables(clusterer: Any, *, dense: bool, distances: bool) -> int:
     return losses * dense + _DISTANCE_TABLES * distances
 
 
-def check_memory(count: int, features: int, *, tables: int, budget: int | None) -> None:
+def check_memory(count: int, features: int, *, tables: int, neighbors: int = 0, budget: int | None) -> None:
     """Refuse to start on more observations than ``budget`` bytes, if known, leave room for."""
-    needed, numbers = needed_bytes(count, features, tables=tables), _numbers(features)
+    needed = needed_bytes(count, features, tables=tables, neighbors=neighbors)
+    numbers = _numbers(features, neighbors)
     if budget is None or needed <= budget:
         return
     each = f"8 x {numbers} bytes for each"
@@ -156,5 +158,5 @@ def _said(size: int) -> str:
     return f"{size} B"
 
 
-def _numbers(features: int) -> int:
-    return _MATRICES * (features**2 + features) + _NUMBERS
+def _numbers(features: int, neighbors: int) -> int:
+    return _MATRICES * (features**2 + features) + _LISTS * neighbors + _NUMBERS

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mcgta.parallel import triangle
 from mcgta.position_table import Table, is_missing, read_table, refuse_missing
 from mcgta.positions import METRICS, Metric, Positions, checked_distance
 from mcgta.types import Array, Index
 
+_TILE = 1024
 LONGITUDE_NAMES = ("lon", "lng", "long", "longitude", "decimallongitude")
 TIME_NAMES = ("t", "time", "timestamp", "date", "datetime", "when")
 _SYMMETRY_CHECKS = 20
@@ -260,15 +262,19 @@ def _read_matrix(positions: Any, n_rows: int) -> Array:
     if np.any(np.diagonal(matrix) != 0):
         row = int(np.flatnonzero(np.diagonal(matrix))[0])
         raise ValueError(f"positions: the distance of row {row} from itself is {matrix[row, row]:g}, it must be 0")
-    with np.errstate(invalid="ignore"):
-        differ = ~np.isclose(matrix, matrix.T, rtol=1e-8, atol=0)
-    if differ.any():
-        i, j = np.argwhere(differ)[0]
-        raise ValueError(
-            f"positions: the table of distances must be symmetric, but rows {i} and {j} are {matrix[i, j]:g} apart one way and "
-            f"{matrix[j, i]:g} the other"
-        )
-    return np.minimum(matrix, matrix.T)
+    for rows, cols in triangle(n_rows, _TILE):
+        one, other = matrix[rows, cols], matrix[cols, rows].T
+        with np.errstate(invalid="ignore"):
+            differ = ~np.isclose(one, other, rtol=1e-8, atol=0)
+        if differ.any():
+            i, j = np.argwhere(differ)[0]
+            raise ValueError(
+                f"positions: the table of distances must be symmetric, but rows {rows.start + i} and {cols.start + j} are "
+                f"{one[i, j]:g} apart one way and {other[i, j]:g} the other"
+            )
+        least = np.minimum(one, other)
+        matrix[rows, cols], matrix[cols, rows] = least, least.T
+    return matrix
 
 
 def read_distances(positions: Any, shape: tuple[int, int]) -> Array:

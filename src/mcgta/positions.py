@@ -132,8 +132,9 @@ class Positions(Archived):
         """The size of rounding errors in a distance: two distances closer than this are tied."""
         points = self.points
         if points is None:
-            finite = self.matrix[np.isfinite(self.matrix)] if self.matrix is not None else np.zeros(1)
-            return float(4 * np.finfo(float).eps * max(finite.max(initial=0.0), 0.0))
+            table = np.zeros((1, 1)) if self.matrix is None else self.matrix
+            largest = max((float(row.max(where=np.isfinite(row), initial=0.0)) for row in table), default=0.0)
+            return float(4 * np.finfo(float).eps * largest)
         return float(16 * np.finfo(float).eps * np.abs(points).max(initial=0.0))
 
     def between(self, rows: Index | slice, cols: Index | slice) -> Array:

@@ -118,6 +118,18 @@ def join_points(
 
 
 @helper
+def in_one(parent: Any, member: Any, first: int, last: int) -> bool:
+    """Whether the members among the points first .. last - 1 are one component."""
+    root: Any = np.int64(-1)
+    for a in range(first, last):
+        if member[a]:
+            if root >= 0 and find(parent, a) != root:
+                return False
+            root = find(parent, a)
+    return True
+
+
+@helper
 def join_all(tree: Any, parent: Any, member: Any, some: Any, v: int, root: int) -> int:
     """Make all members of a node one component, with that of ``root`` unless -1; return the root of it."""
     lean()
@@ -156,9 +168,16 @@ def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, sta
                 top = 1
             else:
                 start, stop = nodes[node, 0], nodes[node, 1]
+                _, high = node_bounds(boxes, node, node, d)
+                if high <= eps - slack and high <= limit(law, calls, 0.0) - slack:
+                    join_all(tree, parent, member, some, node, -1)
+                    stop = start
                 for a in range(start, stop):
                     if member[a]:
                         exact += join_points(tree, data, law, calls, room, parent, member, a, a + 1, stop)
+                        # In a pile of equal ones everybody hangs together with the first already.
+                        if stop - start > LEAF and in_one(parent, member, start, stop):
+                            break
         if top > 0:
             top -= 1
             u, v = left[top], right[top]

@@ -175,7 +175,8 @@ def _look(
     rows, d = data[1], calls[FEATURES]
     core, rank, least = walk[0][a], walk[1], walk[9]
     open_, values, bounds, stack, floor = desk
-    top_bar = ceiling(law, bar)
+    # Nobody is reached below the rounded core distance, so that only rows matter there.
+    known, top_bar = max(known, rounded(core)), ceiling(law, bar)
     found: Any = np.int64(_NOBODY)
     exact = seen = 0
     stack[0] = 0
@@ -193,6 +194,9 @@ def _look(
         waiting = 0
         for b in range(nodes[v, 0], nodes[v, 1]):
             if b % LEAF == 0:
+                if waiting == 0 and bar <= known and least[v] >= found:
+                    break
+                seen += 1
                 leaf_bounds(points, a, turned, b, d, bounds)
             if rank[b] < 0 and (bar > known or rows[b] < found) and bounds[b % LEAF] <= top_bar:
                 open_[waiting] = b

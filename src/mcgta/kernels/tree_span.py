@@ -142,6 +142,8 @@ def look_around(tree: Any, data: Any, law: Any, calls: Any, B: Any, span: Any, f
         while top > 0:
             top -= 1
             v = stack[top]
+            if core[a] >= bar:  # no edge from here is lighter
+                break
             if node_component[v] == c or node_core[v] >= bar or at_least(below[top], slack) >= bar:
                 continue
             if nodes[v, 2] >= 0:
@@ -150,7 +152,7 @@ def look_around(tree: Any, data: Any, law: Any, calls: Any, B: Any, span: Any, f
             for b in range(nodes[v, 0], nodes[v, 1]):
                 if b % LEAF == 0:
                     leaf_bounds(points, a, turned, b, d, bounds)
-                if component[b] != c and core[b] < bar and at_least(bounds[b % LEAF], slack) < bar:
+                if component[b] != c and core[a] < bar and core[b] < bar and at_least(bounds[b % LEAF], slack) < bar:
                     open_[waiting] = b
                     waiting += 1
                 if waiting == LEAF or (bar == np.inf and b == nodes[v, 1] - 1 and waiting > 0):

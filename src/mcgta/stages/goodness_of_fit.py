@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mcgta.archive import Archived
-from mcgta.parallel import triangle
+from mcgta.parallel import run
+from mcgta.progress import Progress
+from mcgta.stages.labelling import pairs_within
 from mcgta.stages.lag_bins import bin_of
 from mcgta.stages.loss import Loss
 from mcgta.types import Array, Index, Labels
@@ -92,24 +94,36 @@ def pair_test(loss: Loss, i: int, j: int) -> PairTest:
     )
 
 
-def labelling_test(loss: Loss, labels: Labels, *, edges: Array | None = None) -> GoodnessOfFit:
+def labelling_test(
+    loss: Loss,
+    labels: Labels,
+    *,
+    edges: Array | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> GoodnessOfFit:
     """Count the pairs within clusters that pass, by distance bin (those of the semivariogram by default)."""
     edges = np.asarray(loss.semivariogram.edges if edges is None else edges, dtype=np.float64)
     edges = np.r_[0.0, edges[edges > 0], np.inf]
-    pairs = np.zeros(edges.size - 1, dtype=np.int64)
-    passed = np.zeros(edges.size - 1, dtype=np.int64)
-    for label in np.unique(labels[labels >= 0]):
-        members = np.flatnonzero(labels == label)
-        for rows, cols in triangle(members.size, _TILE):
-            value = loss.dissimilarity.between(members[rows], members[cols])
-            distance = loss.positions.between(members[rows], members[cols])
-            if rows == cols:
-                once = np.triu(np.ones(value.shape, dtype=bool), 1)
-                value, distance = value[once], distance[once]
-            value, distance = value.ravel(), distance.ravel()
-            where = bin_of(distance, edges, loss.positions.rounding)
-            inside = where >= 0
-            passes = inside & (value <= loss.threshold(distance))
-            pairs += np.bincount(where[inside], minlength=pairs.size)
-            passed += np.bincount(where[passes], minlength=pairs.size)
+    pieces = pairs_within(labels, _TILE)
+
+    def look(piece: tuple[Index, Index, bool]) -> tuple[Index, Index]:
+        rows, cols, halved = piece
+        value, distance = loss.dissimilarity.between(rows, cols), loss.positions.between(rows, cols)
+        if halved:
+            once = np.triu(np.ones(value.shape, dtype=bool), 1)
+            value, distance = value[once], distance[once]
+        value, distance = value.ravel(), distance.ravel()
+        where = bin_of(distance, edges, loss.positions.rounding)
+        inside = where >= 0
+        passes = inside & (value <= loss.threshold(distance))
+        counted, passing = (np.bincount(where[some], minlength=edges.size - 1) for some in (inside, passes))
+        return counted, passing
+
+    pairs, passed = (np.zeros(edges.size - 1, dtype=np.int64) for _ in range(2))
+    with (progress or Progress()).stage("goodness of fit", len(pieces)) as advance:
+        for counted, passing in run(look, pieces, n_jobs=n_jobs):
+            pairs += counted
+            passed += passing
+            advance(1)
     return GoodnessOfFit(edges, pairs, passed)

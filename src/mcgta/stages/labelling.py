@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcgta.types import Labels
+from mcgta.parallel import triangle
+from mcgta.types import Index, Labels
 
 
 def number(labels: Labels) -> Labels:
@@ -26,3 +27,12 @@ def drop_small(labels: Labels, size: int) -> Labels:
     """Make clusters of fewer than ``size`` observations noise."""
     names, counts = np.unique(labels[labels >= 0], return_counts=True)
     return np.where(np.isin(labels, names[counts >= size]), labels, -1)
+
+
+def pairs_within(labels: Labels, tile: int) -> list[tuple[Index, Index, bool]]:
+    """Return tables (rows, columns) that hold every pair within clusters once; where the last says so, above the diagonal."""
+    pieces = []
+    for label in np.unique(labels[labels >= 0]):
+        members = np.flatnonzero(labels == label)
+        pieces += [(members[rows], members[cols], rows == cols) for rows, cols in triangle(members.size, tile)]
+    return pieces

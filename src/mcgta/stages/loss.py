@@ -8,10 +8,11 @@ import numpy as np
 
 from mcgta.archive import Archived
 from mcgta.kernels.metrics import TIE
-from mcgta.parallel import symmetric_table, triangle
+from mcgta.parallel import run, symmetric_table
 from mcgta.positions import Positions
 from mcgta.progress import Progress
 from mcgta.stages.dissimilarity import Dissimilarity
+from mcgta.stages.labelling import pairs_within
 from mcgta.stages.semivariogram import Semivariogram
 from mcgta.types import Array, Index, Labels
 
@@ -99,19 +100,23 @@ class Loss:
         """Return the whole table (N, N), symmetric with a zero diagonal."""
         return symmetric_table(self.between, len(self), tile, stage="loss", n_jobs=n_jobs, progress=progress)
 
-    def objective(self, labels: Labels) -> Objective:
-        """Sum the loss over the pairs within clusters."""
+    def objective(self, labels: Labels, *, n_jobs: int | None = None, progress: Progress | None = None) -> Objective:
+        """Sum the loss over the pairs within clusters, all of which are compared."""
+        pieces = pairs_within(labels, _TILE)
+
+        def add_up(piece: tuple[Index, Index, bool]) -> tuple[float, float, int]:
+            rows, cols, halved = piece
+            value = self.dissimilarity.between(rows, cols)
+            once = np.triu(np.ones(value.shape, dtype=bool), 1) if halved else np.ones(value.shape, dtype=bool)
+            penalised = 0.0
+            if self.beta > 0:
+                penalty = self.penalty(value, self.positions.between(rows, cols))
+                penalised = float(self.beta * penalty[once].sum())
+            return float(value[once].sum()), penalised, int(once.sum())
+
         plain, penalised, pairs = 0.0, 0.0, 0
-        for label in np.unique(labels[labels >= 0]):
-            members = np.flatnonzero(labels == label)
-            for rows, cols in triangle(members.size, _TILE):
-                value = self.dissimilarity.between(members[rows], members[cols])
-                distance = self.positions.between(members[rows], members[cols])
-                once = (
-                    np.triu(np.ones(value.shape, dtype=bool), 1) if rows == cols else np.ones(value.shape, dtype=bool)
-                )
-                plain += float(value[once].sum())
-                pairs += int(once.sum())
-                if self.beta > 0:
-                    penalised += float(self.beta * self.penalty(value, distance)[once].sum())
+        with (progress or Progress()).stage("objective", len(pieces)) as advance:
+            for part in run(add_up, pieces, n_jobs=n_jobs):
+                plain, penalised, pairs = plain + part[0], penalised + part[1], pairs + part[2]
+                advance(1)
         return Objective(plain + penalised, plain, penalised, pairs)

@@ -168,7 +168,8 @@ class LossRows:
             return out, 0
 
         def look(some: Index) -> Array:
-            return np.partition(self.between(some, every), k - 1, axis=1)[:, k - 1]
+            # A copy, since a view would keep all of the tile.
+            return np.partition(self.between(some, every), k - 1, axis=1)[:, k - 1].copy()
 
         out[rows] = self._sweep("nearest", look, rows, self.count, n_jobs, progress)
         return out, rows.size * (self.count - 1)
@@ -188,17 +189,24 @@ class LossRows:
         ``others`` leaves the row itself out of its cluster.
         """
         out = np.full(self.count, np.inf)
+        pieces = []
         for label in range(labels.max(initial=-1) + 1):
             members = np.flatnonzero(labels == label)
             anchors = members[core[members]]
+            side = max(1, self.entries // max(anchors.size, 1))
+            pieces += [(members[part], anchors) for part in tiles(members.size, side)]
 
-            def look(rows: Index, anchors: Index = anchors) -> Array:
-                reach = np.maximum(np.maximum(self.between(rows, anchors), 0.0), own[anchors])
-                if others:
-                    reach[rows[:, None] == anchors] = np.inf
-                return reach.min(axis=1, initial=np.inf)
+        def look(piece: tuple[Index, Index]) -> Array:
+            rows, anchors = piece
+            reach = np.maximum(np.maximum(self.between(rows, anchors), 0.0), own[anchors])
+            if others:
+                reach[rows[:, None] == anchors] = np.inf
+            return reach.min(axis=1, initial=np.inf)
 
-            out[members] = self._sweep("strengths", look, members, anchors.size, n_jobs, progress)
+        with (progress or Progress()).stage("strengths", len(pieces)) as advance:
+            for (rows, _), found in zip(pieces, run(look, pieces, n_jobs=n_jobs), strict=True):
+                out[rows] = found
+                advance(1)
         return out
 
     def span(

@@ -26,6 +26,7 @@ from mcgta.positions import Positions
 from mcgta.types import Array, Index, Mask
 
 _TILE = 8192
+_ENTRIES = 2**20  # distances that are looked at at a time
 
 
 def _epanechnikov(u: Array) -> Array:
@@ -282,8 +283,8 @@ def _weigh(distances: Array, weights: str) -> Array:
 def _from_matrix(positions: Positions, rows: Index, ordered: Index, n: int) -> Index:
     """Search the table of distances, row by row."""
     out = np.full((rows.size, n), -1, dtype=np.intp)
-    for start in range(0, rows.size, _TILE):
-        part = rows[start : start + _TILE]
+    for few in tiles(rows.size, max(1, _ENTRIES // ordered.size)):
+        part, start = rows[few], few.start
         table = positions.between(part, ordered)
         others = np.isfinite(table) & (part[:, None] != ordered[None, :])
         enough = np.flatnonzero(others.sum(axis=1) >= n - 1)
