@@ -136,16 +136,20 @@ def _leave(tree: Any, rows: Any, walk: Any, a: int) -> None:
     _, rank, _, _, leaf, _, _, parent, _, least, _, _ = walk
     columns = points.shape[1]
     v = leaf[a]
+    pile = nodes[v, 1] - nodes[v, 0] > LEAF  # all at one place, so that its box stays as it is
     least[v] = _NOBODY
-    for k in range(columns):
-        boxes[v, k] = np.inf
-        boxes[v, columns + k] = -np.inf
     for b in range(nodes[v, 0], nodes[v, 1]):
         if rank[b] < 0:
             least[v] = min(least[v], rows[b])
-            for k in range(columns):
-                boxes[v, k] = min(boxes[v, k], points[b, k])
-                boxes[v, columns + k] = max(boxes[v, columns + k], points[b, k])
+    if least[v] == _NOBODY or not pile:
+        for k in range(columns):
+            boxes[v, k] = np.inf
+            boxes[v, columns + k] = -np.inf
+        for b in range(nodes[v, 0], nodes[v, 1]):
+            if rank[b] < 0:
+                for k in range(columns):
+                    boxes[v, k] = min(boxes[v, k], points[b, k])
+                    boxes[v, columns + k] = max(boxes[v, columns + k], points[b, k])
     _note(tree, walk, v)
     changed = True
     while changed and parent[v] >= 0:
@@ -192,15 +196,18 @@ def _look(
             top = push_fan(tree, a, v, d, bounds, stack, floor, top, top_bar)
             continue
         waiting = 0
+        bounded: Any = np.int64(-1)
         for b in range(nodes[v, 0], nodes[v, 1]):
-            if b % LEAF == 0:
-                if waiting == 0 and bar <= known and least[v] >= found:
-                    break
-                seen += 1
-                leaf_bounds(points, a, turned, b, d, bounds)
-            if rank[b] < 0 and (bar > known or rows[b] < found) and bounds[b % LEAF] <= top_bar:
-                open_[waiting] = b
-                waiting += 1
+            if waiting == 0 and bar <= known and least[v] >= found:
+                break
+            if rank[b] < 0 and (bar > known or rows[b] < found):
+                if bounded != b // LEAF:
+                    bounded = b // LEAF
+                    seen += 1
+                    leaf_bounds(points, a, turned, bounded * LEAF, d, bounds)
+                if bounds[b % LEAF] <= top_bar:
+                    open_[waiting] = b
+                    waiting += 1
             if waiting == LEAF or (b == nodes[v, 1] - 1 and waiting > 0):
                 compare(data, calls, room, a, open_, waiting, values)
                 exact += waiting
@@ -213,6 +220,20 @@ def _look(
                         bar, found, top_bar = value, row, ceiling(law, value)
                 waiting = 0
     return bar, found, seen, exact
+
+
+@helper
+def _equal(data: Any, calls: Any, a: int, b: int) -> bool:
+    """Whether two points have the same model, to the last bit, at the same place."""
+    lean()
+    models, rows, positions, groups = data
+    size = calls[FEATURES] + 1 + calls[FEATURES] * calls[FEATURES]
+    same = groups[a] == groups[b]
+    for k in range(positions.shape[1]):
+        same = same and positions[a, k] == positions[b, k]
+    for k in range(size):
+        same = same and models[rows[a] * size + k] == models[rows[b] * size + k]
+    return same
 
 
 @kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], {_WALK}, int64)")
@@ -235,7 +256,10 @@ def walk_on(tree: Any, data: Any, law: Any, calls: Any, B: Any, walk: Any, steps
             reach[b] = value
             predecessor[b] = a
             _leave(tree, data[1], walk, b)
-            _rise(heap, rank, size, rounded(core[b]), -1, b)
+            start = rounded(core[b])
+            if a >= 0 and start == 0.0 and _equal(data, calls, a, b):
+                start = 1.0 / _DECIMALS  # what is at zero, the equal one before it reaches first
+            _rise(heap, rank, size, start, -1, b)
             done[0] += 1
             continue
         bar = np.inf
