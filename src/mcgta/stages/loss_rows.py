@@ -131,7 +131,7 @@ class LossRows:
         with (progress or Progress()).stage("components", len(parts)) as advance:
             for k, rows in enumerate(parts):
                 # Parts that are one component with these rows have nothing to add.
-                roots = _roots(parent)
+                roots = find_roots(parent)
                 one = np.unique(roots[rows])
                 open_ = [cols for cols in parts[k:] if one.size > 1 or (roots[cols] != one[0]).any()]
                 losses = run(partial(self.between, rows), open_, n_jobs=n_jobs)
@@ -140,7 +140,7 @@ class LossRows:
                     exact += rows.size * cols.size
                 advance(1)
         ranks = np.full(self.count, -1, dtype=np.int64)
-        ranks[inside] = number(_roots(parent)[inside])
+        ranks[inside] = number(find_roots(parent)[inside])
         return ranks, exact
 
     def border(
@@ -291,7 +291,8 @@ def _consecutive(rows: Index) -> Index | slice:
     return rows
 
 
-def _roots(parent: Index) -> Index:
+def find_roots(parent: Index) -> Index:
+    """Return the root of each, given the next one on the way there."""
     roots = parent
     while (roots[roots] != roots).any():
         roots = roots[roots]

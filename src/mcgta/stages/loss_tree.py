@@ -27,6 +27,7 @@ from mcgta.positions import Positions
 from mcgta.progress import Progress
 from mcgta.stages.labelling import number
 from mcgta.stages.loss import Loss
+from mcgta.stages.loss_rows import find_roots, rounded
 from mcgta.types import Array, Index, Labels, Mask
 
 _TILE = 256  # points that one task looks at
@@ -163,11 +164,8 @@ class LossTree:
                 before = int(place[0])
                 exact += connect(self.tree, self.data, law, calls, room, inside, state, _STEPS)
                 advance(before - int(place[0]))
-        roots = parent
-        while (roots[roots] != roots).any():
-            roots = roots[roots]
         found = np.empty(len(self), dtype=np.int64)
-        found[self.rows] = np.where(inside, roots, -1)
+        found[self.rows] = np.where(inside, find_roots(parent), -1)
         return number(found), exact
 
     def border(
@@ -341,7 +339,7 @@ class LossTree:
         if not 1 <= min_samples <= count:
             raise ValueError(f"min_samples={min_samples} must be from 1 to the number of observations, {count}")
         own, exact = self.own(np.ones(count, dtype=bool), min_samples, n_jobs=n_jobs, progress=told)
-        core = np.around(own, decimals=15)
+        core = rounded(own)
         points, nodes, boxes, places, turned, fans, spokes, wide = self.tree
         left = (points, nodes, boxes.copy(), places, turned, fans, spokes, wide.copy())
         walk, (law, calls), room = begin_walk(core[self.rows], self.rows, nodes, spokes), self._law(0.0), self._room()
