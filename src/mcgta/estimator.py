@@ -158,7 +158,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     ordering_, reachability_ : (N,) rows in the order in which OPTICS visits them, those without a model last, and the
         reachability of each row, as scikit-learn has them; only with ``clusterer="optics"``
     objective_ : Objective, the paper's total loss of the labelling and its two parts, over all pairs within clusters, each
-        of which is compared; beyond 2,000 observations when first asked for, which takes hours for a cluster of 500,000
+        of which is compared; beyond 2,000 observations when first asked for, which takes long for large clusters
     engine_ : Engine, how the pairs were gone about and why, and how many had to be compared
     noise_share_ : share of observations labelled noise, failed ones included
     failed_ : dict of row -> reason, for observations whose model could not be fitted; they are labelled noise
