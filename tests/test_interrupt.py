@@ -12,7 +12,9 @@ import pytest
 import mcgta
 from mcgta import MCGTA, archive, parallel
 from mcgta.parallel import run
+from mcgta.stages.engine import SMALL
 
+BEYOND = SMALL + 1  # observations: the fewest that are not put into a table
 SOON = 2.0  # seconds; a second is promised, and the machine may be busy
 
 FIT = """
@@ -23,7 +25,7 @@ def tell(stage, share):
     if stage == {stage!r} and share == 0:
         print("begun", flush=True)
 options = dict(n_neighbors=30, n_jobs={n_jobs}, **{options})
-MCGTA(**options).fit(X[:60])  # which compiles or loads the kernels
+MCGTA(**options).fit(X[:{warm}])  # which compiles or loads the kernels: an interrupt meanwhile may be lost to a destructor
 try:
     MCGTA(**options, progress=tell).fit(X)
 except KeyboardInterrupt:
@@ -71,19 +73,19 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent oth
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(
-    ("stage", "count", "d", "options"),
+    ("stage", "count", "warm", "d", "options"),  # a fit of as many as `warm` goes the same way
     [
-        ("dissimilarity", 2000, 20, {"eps": 1.0}),
-        ("dense places", 12000, 10, {"eps": 1.0}),
-        ("dense places", 700, 3, {"eps": 1.0, "dissimilarity": "js", "max_memory": "3MB"}),
-        ("spanning tree", 100_000, 3, {"clusterer": "hdbscan"}),
-        ("ordering", 40_000, 3, {"clusterer": "optics"}),
-        ("local models", 8000, 30, {"eps": 1.0}),
-        ("local models", 3000, 4, {"eps": 1.0, "covariance": "min_cov_det"}),
+        ("dissimilarity", 2000, 60, 20, {"eps": 1.0}),
+        ("dense places", 12000, BEYOND, 10, {"eps": 1.0}),
+        ("dense places", 700, 270, 3, {"eps": 1.0, "dissimilarity": "js", "max_memory": "3MB"}),
+        ("spanning tree", 100_000, BEYOND, 3, {"clusterer": "hdbscan"}),
+        ("ordering", 40_000, BEYOND, 3, {"clusterer": "optics"}),
+        ("local models", 8000, 60, 30, {"eps": 1.0}),
+        ("local models", 3000, 60, 4, {"eps": 1.0, "covariance": "min_cov_det"}),
     ],
 )
-def test_an_interrupt_stops_a_fit_soon(n_jobs, stage, count, d, options):
-    code = FIT.format(n_jobs=n_jobs, stage=stage, count=count, d=d, options=options)
+def test_an_interrupt_stops_a_fit_soon(n_jobs, stage, count, warm, d, options):
+    code = FIT.format(n_jobs=n_jobs, stage=stage, count=count, warm=warm, d=d, options=options)
     status, took = interrupted(code, after=0.5)
     assert status == -signal.SIGINT
     assert took < SOON
