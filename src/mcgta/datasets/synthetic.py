@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.signal import lfilter
 
 from mcgta.kernels.wasserstein import pack, wasserstein2_tile
 from mcgta.types import Array, Index
 
 _TRIES = 200
 _RESTARTS = 20
+_PERSISTENCE = 0.97  # of the logarithm of the volatility
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,9 @@ def make_series(
     batch: int = 5,
     noise: float = 0.005,
     separation: float = 1.0,
+    correlation: float = 0.0,
+    tails: float | None = None,
+    volatility: float = 0.0,
     random_state: int = 0,
 ) -> Sample:
     """Make a series whose state changes from segment to segment.
@@ -52,23 +57,35 @@ def make_series(
     Parameters
     ----------
     n_samples : length; the last segment is cut to it
-    n_clusters : K states; neighbouring segments differ in state
+    n_clusters : K states; neighbouring segments differ in state, and with one state there is one segment without end
     segment_lengths : least and greatest number of steps L of a segment, each step giving ``batch`` observations
     batch : k, observations drawn from each perturbed covariance
     noise : alpha; the j-th step of a segment is perturbed by noise of scale j * alpha
     separation : least Wasserstein-2 distance between clusters
+    correlation : phi of x_t = phi x_(t-1) + sqrt(1 - phi^2) e_t within a segment, e_t the draws; the first is e_t itself
+    tails : degrees of freedom, more than 2, of the multivariate t distribution of the draws, which keep their covariance; None
+        is the Gaussian
+    volatility : standard deviation of the steps of h_t = 0.97 h_(t-1) + step, from h_0 = 0 through the whole series; the draws
+        are multiplied by exp(h_t), so that only directions and ratios of their covariances stay those of the clusters
     """
+    _check_dependence(correlation, tails, volatility)
     rng = np.random.default_rng(random_state)
+    (scale_rng,) = rng.spawn(
+        1
+    )  # scales have numbers of their own: the Gaussian draws are the same with and without them
     covariances = make_covariances(n_clusters, n_features, separation=separation, rng=rng)
+    scales = _draw_scales(n_samples, tails, volatility, scale_rng)
     X, labels = np.empty((n_samples, n_features)), np.empty(n_samples, dtype=np.int64)
     done, state = 0, -1
     while done < n_samples:
-        others = [k for k in range(n_clusters) if k != state]
-        state = int(rng.choice(others)) if others else 0
-        length = int(rng.integers(segment_lengths[0], segment_lengths[1] + 1))
+        if n_clusters == 1:
+            state, length = 0, -(-n_samples // batch)
+        else:
+            state = int(rng.choice([k for k in range(n_clusters) if k != state]))
+            length = int(rng.integers(segment_lengths[0], segment_lengths[1] + 1))
         perturbed = perturb(covariances[state], noise * np.arange(1, length + 1), rng)
         drawn = _draw(np.repeat(perturbed, batch, axis=0), rng)[: n_samples - done]
-        X[done : done + len(drawn)] = drawn
+        X[done : done + len(drawn)] = _correlate(drawn * scales[done : done + len(drawn), None], correlation)
         labels[done : done + len(drawn)] = state
         done += len(drawn)
     return Sample(X, np.arange(1.0, n_samples + 1), labels, covariances)
@@ -100,7 +117,7 @@ def make_regions(
     """
     rng = np.random.default_rng(random_state)
     covariances = make_covariances(n_clusters, n_features, separation=separation, rng=rng)
-    centres = _spaced(n_clusters, extent, spacing, rng)
+    centres = space_centres(n_clusters, extent, spacing, rng)
     shares = rng.dirichlet(np.full(n_clusters, concentration))
     labels = np.sort(rng.choice(n_clusters, n_samples, p=shares)).astype(np.int64)
     shapes = np.array([_rotate(rng.uniform(*spread, 2), rng) for _ in range(n_clusters)])
@@ -151,6 +168,33 @@ def _draw(covariances: Array, rng: np.random.Generator) -> Array:
     return np.asarray((np.linalg.cholesky(covariances) @ z[:, :, None])[:, :, 0])
 
 
+def _check_dependence(correlation: float, tails: float | None, volatility: float) -> None:
+    if not -1 < correlation < 1:
+        raise ValueError(f"correlation={correlation} must be a number between -1 and 1")
+    if tails is not None and not 2 < tails < np.inf:
+        raise ValueError(
+            f"tails={tails} must be a number > 2, or None; with fewer degrees of freedom there is no variance"
+        )
+    if not 0 <= volatility < np.inf:
+        raise ValueError(f"volatility={volatility} must be a number >= 0")
+
+
+def _draw_scales(count: int, tails: float | None, volatility: float, rng: np.random.Generator) -> Array:
+    """Factors (count,) that give Gaussian draws the tails of a t distribution and a volatility that comes and goes."""
+    scales = np.ones(count)
+    if tails is not None:
+        scales *= np.sqrt((tails - 2) / rng.chisquare(tails, count))
+    if volatility:
+        scales *= np.exp(lfilter([1.0], [1.0, -_PERSISTENCE], rng.normal(scale=volatility, size=count)))
+    return scales
+
+
+def _correlate(draws: Array, correlation: float) -> Array:
+    """Make independent draws (length, d) a stationary autoregressive series that begins with the first of them."""
+    fresh = np.sqrt(1 - correlation**2)
+    return np.asarray(lfilter([fresh], [1.0, -correlation], draws, axis=0, zi=(1 - fresh) * draws[:1])[0])
+
+
 def _rotate(values: Array, rng: np.random.Generator) -> Array:
     """Return a covariance with these eigenvalues and random axes."""
     q, r = np.linalg.qr(rng.normal(size=(values.size, values.size)))
@@ -158,12 +202,14 @@ def _rotate(values: Array, rng: np.random.Generator) -> Array:
     return np.asarray((q * values) @ q.T)
 
 
-def _spaced(count: int, extent: float, spacing: float, rng: np.random.Generator) -> Array:
-    found: list[Array] = []
-    for _ in range(1000 * count):
-        new = rng.uniform(0, extent, 2)
-        if all(np.linalg.norm(new - old) >= spacing for old in found):
-            found.append(new)
-        if len(found) == count:
-            return np.array(found)
+def space_centres(count: int, extent: float, spacing: float, rng: np.random.Generator, *, margin: float = 0.0) -> Array:
+    """Places (count, 2) uniform in a square of side ``extent``, ``margin`` from its edge and ``spacing`` from each other."""
+    for _ in range(_RESTARTS):  # the first few may leave no room for the others
+        found: list[Array] = []
+        for _ in range(1000 * count):
+            new = rng.uniform(margin, extent - margin, 2)
+            if all(np.linalg.norm(new - old) >= spacing for old in found):
+                found.append(new)
+            if len(found) == count:
+                return np.array(found)
     raise ValueError(f"spacing={spacing} leaves no room for n_clusters={count} centres in a square of side {extent}")
