@@ -13,6 +13,7 @@ from mcgta import find_neighborhoods, fit_local_models, read_positions
 from mcgta.observations import Observations, sort_observations
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
+from mcgta.types import Array, Index
 
 TITLES = {"vehicle": "Vehicle", "pavement": "Pavement", "inat_subset": "iNat subset"}
 NEIGHBORS, ALPHA = 30, 0.01
@@ -44,6 +45,40 @@ def read_data(folder: Path, name: str, *, columns: int | None = None, rows: int 
         coords = arrays["coords"][:rows] if "coords" in arrays else None
     places = read_positions(coords, len(X), metric="auto" if coords is None else "haversine")
     return Dataset(sort_observations(X, places, n_neighbors=NEIGHBORS, lags=0, seed=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Observations with a true labelling, as a user would hand them over.
+
+    Attributes
+    ----------
+    X : (N, d) features
+    positions : (N,) or (N, p), or None where the order of the rows is time
+    labels : (N,) true clusters; for scoring only
+    groups : (N,) or None
+    metric : of the positions
+    name, seed : what it is called, and the seed that it was made with; None for data read from a file
+    """
+
+    X: Array
+    positions: Array | None
+    labels: Index
+    groups: Index | None = None
+    metric: str = "auto"
+    name: str = ""
+    seed: int | None = None
+
+
+def read_labelled(folder: Path, name: str) -> Labelled | None:
+    """Read a data set with its labels; None where its file is missing."""
+    file = folder / f"{name}.npz"
+    if not file.exists():
+        return None
+    with np.load(file) as arrays:
+        X, labels = arrays["X"].astype(float), arrays["y"]
+        coords = arrays.get("coords")
+    return Labelled(X, coords, labels, metric="auto" if coords is None else "haversine", name=name)
 
 
 def missing(name: str) -> str:
