@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DATA ?= ../shared/data
 
-.PHONY: help demo test unit lint types bench bench-kernels bench-scale docs constraints clean
+.PHONY: help demo test unit lint types bench bench-kernels bench-scale bench-auto docs constraints clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -34,6 +34,9 @@ bench-kernels: $(VENV)/.bench  ## speed of the kernels; prints it and writes doc
 
 bench-scale: $(VENV)/.bench  ## time and memory of large fits; prints them and writes docs/benchmarks/scale.json
 	$(BIN)/python benchmarks/scale.py --data $(DATA)
+
+bench-auto: $(VENV)/.develop  ## what a fit without settings finds; prints it and writes docs/benchmarks/auto.json
+	$(BIN)/python benchmarks/auto.py --data $(DATA)
 
 docs: $(VENV)/.docs  ## HTML documentation in docs/_build/html
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html

@@ -1,12 +1,12 @@
 """The labelled data that the fit without settings is measured on, all through one function.
 
-    from auto_sets import ONE, OTHERS, TABLE, sets
+    from auto_sets import TABLE, sets
 
     for data in sets(TABLE, seeds=range(1000, 1010), folder=Path("data")):
         MCGTA(metric=data.metric).fit(data.X, positions=data.positions, groups=data.groups)
 
-``TABLE`` are sets with clusters that have limits, ``ONE`` and ``HEAVY`` have one cluster only, and ``OTHERS`` probe what else
-there may be. What is made has a seed; what is read from files comes once.
+``TABLE`` are sets with clusters that have limits, ``ONE`` and ``HEAVY`` have one cluster only, ``OTHERS`` of other_sets.py
+probe what else there may be, and ``ALL`` are all of them. What is made has a seed; what is read from files comes once.
 """
 
 from __future__ import annotations

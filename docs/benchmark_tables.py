@@ -19,7 +19,7 @@ def setup(app: Any) -> dict[str, Any]:
 def write_tables(app: Any) -> None:
     """Write ``_generated/NAME.md`` from ``benchmarks/NAME.json``, for each benchmark."""
     source = Path(app.srcdir)
-    for name, render in (("kernels", render_kernels), ("scale", render_scale)):
+    for name, render in (("kernels", render_kernels), ("scale", render_scale), ("auto", render_auto)):
         results = source / "benchmarks" / f"{name}.json"
         text = render(json.loads(results.read_text(encoding="utf-8"))) if results.exists() else _NOTHING.format(name)
         page = source / "_generated" / f"{name}.md"
@@ -57,6 +57,18 @@ def render_scale(results: dict[str, Any]) -> str:
     ]
     parts += ["### Notes", "\n".join(notes)] if notes else []
     parts += ["### Measured on", _environment(results["environment"])]
+    return "\n\n".join(parts) + "\n"
+
+
+def render_auto(results: dict[str, Any]) -> str:
+    """Return what fits without settings have found as Markdown; one heading deeper than the kernels'."""
+    clusters, one = ([row for row in results["scores"] if row["one"] is kind] for kind in (False, True))
+    parts = [_scores(clusters, "ARI"), _scores(one, "one cluster"), _measures(results.get("measures", []))]
+    notes = [f"- {row['title']}: {row['note']}." for row in results["scores"] if row["note"]]
+    notes += [f"- {row['case']}: {row['note']}." for row in results.get("measures", []) if row["note"]]
+    parts += ["### Remarks", "\n".join(notes)] if notes else []
+    about = results["environment"]
+    parts += ["### Fitted on", f"Seeds {about['seeds']}.", _environment(about)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -151,6 +163,48 @@ def _measures(rows: list[dict[str, Any]]) -> str:
                 "" if row["value"] is None else f"**{_number(row['value'])}** {row['unit']}".rstrip(),
                 _number(row["must"]),
                 _number(row["aim"]),
+                row["reached"],
+            )
+            for row in rows
+        ),
+    )
+
+
+def _scores(rows: list[dict[str, Any]], value: str) -> str:
+    def shown(row: dict[str, Any], name: str, form: str = ".1f", *, spread: bool = True) -> str:
+        if name not in row:
+            return ""
+        middle, around = row[name]
+        return f"{middle:{form}} ± {around:{form}}" if spread and row["runs"] > 1 else f"{middle:{form}}"
+
+    return _table(
+        (
+            "per cent",
+            "N",
+            value,
+            "noise assigned",
+            "AMI",
+            "clusters",
+            "true",
+            "noise",
+            "seconds",
+            "must",
+            "aim",
+            "reached",
+        ),
+        (
+            (
+                row["title"],
+                shown(row, "count", ",.0f", spread=False),
+                f"**{found}**" if (found := shown(row, "value", spread=not row["one"])) else "",
+                shown(row, "assigned", spread=not row["one"]),
+                shown(row, "ami"),
+                shown(row, "clusters"),
+                shown(row, "true", spread=False),
+                shown(row, "noise", ".0f"),
+                shown(row, "seconds", ".2f"),
+                "" if row["must"] is None else f"{row['must']:g}",
+                "" if row["aim"] is None else f"{row['aim']:g}",
                 row["reached"],
             )
             for row in rows
