@@ -1,0 +1,283 @@
+"""Observations, prepared for being scored under many labellings: scaled features, neighbours, and what dependence may be like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
+from scipy.spatial import KDTree
+
+from mcgta.kernels.blocks import cut_subtrees
+from mcgta.kernels.compiled import native
+from mcgta.kernels.whitening import EXPONENTIAL, INDEPENDENT, MATERN, NEAR, choose_own, whiten
+from mcgta.positions import Positions
+from mcgta.types import Array, Index, Labels, Mask
+
+LISTED = 16
+"""Neighbours that a row has a list of, and predecessors."""
+
+BLOCK = 40
+"""Observations of a block, within which what the model does not know of is summed up."""
+
+_LENGTHS = (1.5, 5.0, 15.0, 50.0, 150.0)  # in distances to the nearest
+_NUGGETS = (0.01, 0.15, 0.4, 0.7)
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """For each of N rows up to P others, nearest first; see :mod:`mcgta.kernels.whitening`."""
+
+    listed: Index
+    gaps: Array
+    between: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """T kinds of dependence, the first of which is none; lengths are in the unit of position."""
+
+    kinds: Index
+    lengths: Array
+    nuggets: Array
+
+    def __len__(self) -> int:
+        return int(self.kinds.size)
+
+    def take(self, rows: Index) -> Dependence:
+        """Return some of them."""
+        return Dependence(self.kinds[rows], self.lengths[rows], self.nuggets[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """N observations to be scored.
+
+    Attributes
+    ----------
+    X : (d, N) features with mean 0 and variance 1; constant and redundant ones are left out
+    chain : whether position is time, so that rows are series
+    first : (N,) whether a row is the first of its series; of a group, elsewhere
+    edges : (E, 2) rows next to each other: along series, or of a minimum spanning tree of the positions
+    around : the nearest of each row
+    previous : the nearest of each row among those that come before it: in time, or in an order without order
+    dependence : what may be between rows of one cluster
+    columns : which of the features are used
+    """
+
+    X: Array
+    chain: bool
+    first: Mask
+    edges: Index
+    around: Lists
+    previous: Lists
+    dependence: Dependence
+    columns: Index
+
+    @classmethod
+    def of(cls, features: Array, places: Positions, *, seed: int = 0) -> Field:
+        """Prepare features (N, d) at positions, both in canonical order."""
+        X, columns = _scale(features)
+        chain = places.metric == "time"
+        starts = np.r_[True, places.groups[1:] != places.groups[:-1]]
+        near, far = _neighbours(places, 2 * LISTED + 1 if not chain else LISTED + 1)
+        edges = _chain(starts) if chain else _spanning(near, far, places)
+        around = _list(places, near[:, :LISTED])
+        rank = np.arange(len(places)) if chain else np.random.default_rng(seed).permutation(len(places))
+        before = _before(starts) if chain else _earlier(near, rank)
+        nearest = far[:, 0][np.isfinite(far[:, 0]) & (far[:, 0] > 0)]
+        unit = float(np.median(nearest)) if nearest.size else 1.0
+        reach = unit * (len(places) / 3 if chain else np.sqrt(len(places)))
+        return cls(
+            X, chain, starts, edges, around, _list(places, before), _grid(unit, reach, smooth=not chain), columns
+        )
+
+    def __len__(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def d(self) -> int:
+        """Features that are used."""
+        return int(self.X.shape[0])
+
+    @cached_property
+    def together(self) -> Index:
+        """(N, NEAR) what each row is predicted from where all are of one cluster."""
+        return self.own(np.zeros(len(self), dtype=np.int64))
+
+    @cached_property
+    def whitened(self) -> tuple[Array, Array, Array]:
+        """All rows whitened by every kind of dependence, as if they were of one cluster."""
+        found = self._empty(len(self.dependence))
+        self._whiten(np.arange(len(self)), self.together, self.dependence, found)
+        return found
+
+    @cached_property
+    def blocks(self) -> Index:
+        """(N,) the block of each row: rows next to each other, ``BLOCK`` or a few more of them."""
+        return self.pieces(BLOCK)
+
+    def pieces(self, size: int) -> Index:
+        """Return the piece of each row, where series, or the spanning tree, are cut into pieces of about ``size`` rows."""
+        if self.chain:
+            begins = np.maximum.accumulate(np.where(self.first, np.arange(len(self)), 0))
+            cut = (np.arange(len(self)) - begins) % size == 0
+            return np.cumsum(cut | self.first) - 1
+        count = len(self)
+        graph = csr_array((np.ones(len(self.edges)), (self.edges[:, 0], self.edges[:, 1])), shape=(count, count))
+        part = connected_components(graph, directed=False)[1]
+        order, parent = [], np.full(count, -1, dtype=np.int64)
+        for root in np.unique(part, return_index=True)[1]:
+            visited, before = breadth_first_order(graph, root, directed=False)
+            order.append(visited)
+            parent[visited[1:]] = before[visited[1:]]
+        piece = np.empty(count, dtype=np.int64)
+        cut_subtrees(native(np.concatenate(order), np.int64), parent, size, piece)
+        return np.unique(piece, return_inverse=True)[1]
+
+    def own(self, labels: Labels) -> Index:
+        """(N, NEAR) what each row is predicted from under a labelling."""
+        chosen = np.empty((len(self), NEAR), dtype=np.int64)
+        choose_own(self.previous.listed, labels, chosen)
+        return chosen
+
+    def whiten(self, labels: Labels) -> tuple[Array, Array, Array]:
+        """Whiten all rows by every kind of dependence under a labelling: y (T, d, N), w (T, N), log s (T, N)."""
+        chosen = self.own(labels)
+        rows = np.flatnonzero((chosen != self.together).any(axis=1))
+        if rows.size == 0:
+            return self.whitened
+        y, w, log_s = (part.copy() for part in self.whitened)
+        self._whiten(rows, chosen, self.dependence, (y, w, log_s))
+        return y, w, log_s
+
+    def whiten_by(self, labels: Labels, kinds: Index) -> tuple[Array, Array, Array]:
+        """Whiten each feature by one kind of dependence: y (d, N), w (d, N), and log s (N,), summed over features."""
+        chosen = self.own(labels)
+        rows = np.flatnonzero((chosen != self.together).any(axis=1))
+        y, w, log_s = gather(self.whitened, kinds)
+        if rows.size:
+            used, which = np.unique(kinds, return_inverse=True)
+            part = self._empty(used.size)
+            self._whiten(rows, chosen, self.dependence.take(used), part)
+            y[:, rows] = part[0][which, np.arange(self.d)][:, rows]
+            w[:, rows] = part[1][which][:, rows]
+            log_s[rows] = part[2][which][:, rows].sum(axis=0)
+        return y, w, log_s
+
+    def _empty(self, kinds: int) -> tuple[Array, Array, Array]:
+        count = len(self)
+        return np.empty((kinds, self.d, count)), np.empty((kinds, count)), np.empty((kinds, count))
+
+    def _whiten(self, rows: Index, chosen: Index, by: Dependence, out: tuple[Array, Array, Array]) -> None:
+        lists = self.previous
+        whiten(self.X, rows, lists.listed, lists.gaps, lists.between, chosen, by.kinds, by.lengths, by.nuggets, *out)
+
+
+def gather(whitened: tuple[Array, Array, Array], kinds: Index) -> tuple[Array, Array, Array]:
+    """Take each feature as whitened by one kind of dependence: y (d, N), w (d, N), log s (N,), summed over features."""
+    y, w, log_s = whitened
+    return y[kinds, np.arange(kinds.size)], w[kinds], log_s[kinds].sum(axis=0)
+
+
+def _scale(features: Array) -> tuple[Array, Index]:
+    """Scale features; leave out those that are constant, or sums of multiples of others."""
+    spread = features.std(axis=0)
+    columns = np.flatnonzero(spread > 1e-12 * np.maximum(np.abs(features).max(axis=0), 1e-300))
+    X = (features[:, columns] - features[:, columns].mean(axis=0)) / spread[columns]
+    rest, kept = X.T @ X / len(X), []
+    for _ in range(columns.size):
+        best = int(np.argmax(np.diagonal(rest)))
+        if rest[best, best] < 1e-8:
+            break
+        kept.append(best)
+        rest = rest - np.outer(rest[:, best], rest[best]) / rest[best, best]
+        rest[best] = rest[:, best] = 0.0
+    kept.sort()
+    return native(X[:, kept].T), columns[kept]
+
+
+def _neighbours(places: Positions, count: int) -> tuple[Index, Array]:
+    """Return up to ``count - 1`` nearest of each row, itself left out, nearest first, and how far they are; -1 and inf beyond."""
+    size = len(places)
+    near, far = np.full((size, count - 1), -1, dtype=np.int64), np.full((size, count - 1), np.inf)
+    for code in np.unique(places.groups):
+        rows = np.flatnonzero(places.groups == code)
+        wanted = min(count, rows.size)
+        if wanted < 2:
+            continue
+        if places.points is None:
+            table = places.between(rows, rows)
+            table[np.arange(rows.size), np.arange(rows.size)] = -1.0
+            found = np.argsort(table, axis=1, kind="stable")[:, :wanted]
+        else:
+            found = KDTree(places.points[rows]).query(places.points[rows], k=wanted)[1]
+        found = rows[found]
+        reach = np.where(found == rows[:, None], -1.0, places.of_pairs(rows[:, None], found))
+        # A row may not be among its own nearest where many are at one place; then the farthest is left out.
+        order = np.lexsort((found, reach), axis=-1)
+        found, reach = np.take_along_axis(found, order, 1), np.take_along_axis(reach, order, 1)
+        own = reach[:, 0] < 0
+        near[rows, : wanted - 1] = np.where(own[:, None], found[:, 1:], found[:, :-1])
+        far[rows, : wanted - 1] = np.where(own[:, None], reach[:, 1:], reach[:, :-1])
+    unknown = ~np.isfinite(far)
+    near[unknown] = -1
+    return near, far
+
+
+def _chain(starts: Mask) -> Index:
+    later = np.flatnonzero(~starts)
+    return np.column_stack([later - 1, later])
+
+
+def _spanning(near: Index, far: Array, places: Positions) -> Index:
+    """Return the edges of a minimum spanning forest of the graph of neighbours, parts of one group joined in order."""
+    size = len(places)
+    i, p = np.nonzero(near >= 0)
+    weights = far[i, p] + max(_TIE, _TIE * float(far[i, p].max(initial=0.0)))
+    tree = minimum_spanning_tree(csr_array((weights, (i, near[i, p])), shape=(size, size))).tocoo()
+    edges = np.column_stack([tree.row, tree.col]).astype(np.int64)
+    part = connected_components(csr_array((np.ones(len(edges)), edges.T), shape=(size, size)), directed=False)[1]
+    heads = np.unique(part, return_index=True)[1]
+    heads = heads[np.argsort(heads)]
+    same = places.groups[heads[1:]] == places.groups[heads[:-1]]
+    return np.concatenate([edges, np.column_stack([heads[:-1], heads[1:]])[same]])
+
+
+def _before(starts: Mask) -> Index:
+    """Return the rows before each row of its series, the latest first."""
+    row = np.arange(starts.size)
+    begin = np.maximum.accumulate(np.where(starts, row, 0))
+    before = row[:, None] - np.arange(1, LISTED + 1)
+    return np.where(before >= begin[:, None], before, -1)
+
+
+def _earlier(near: Index, rank: Index) -> Index:
+    """Return those of the neighbours that come earlier in some order, nearest first."""
+    early = (near >= 0) & (rank[near] < rank[:, None])
+    order = np.argsort(~early, axis=1, kind="stable")[:, :LISTED]
+    return np.where(np.take_along_axis(early, order, 1), np.take_along_axis(near, order, 1), -1)
+
+
+def _list(places: Positions, listed: Index) -> Lists:
+    count, size = listed.shape
+    row, known = np.arange(count)[:, None], listed >= 0
+    filled = np.where(known, listed, row)
+    gaps = places.of_pairs(np.broadcast_to(row, filled.shape), filled)
+    between = np.zeros((count, size * (size - 1) // 2))
+    for q in range(1, size):
+        pairs = places.of_pairs(filled[:, :q], np.broadcast_to(filled[:, q, None], (count, q)))
+        between[:, q * (q - 1) // 2 : q * (q + 1) // 2] = pairs
+    return Lists(native(listed, np.int64), native(gaps), native(between))
+
+
+def _grid(unit: float, reach: float, *, smooth: bool) -> Dependence:
+    kinds = (EXPONENTIAL, MATERN) if smooth else (EXPONENTIAL,)
+    lengths = [unit * share for share in _LENGTHS if unit * share <= reach]
+    rows = [(INDEPENDENT, 1.0, 1.0)]
+    rows += [(kind, length, nugget) for kind in kinds for length in lengths for nugget in _NUGGETS]
+    kind, length, nugget = zip(*rows, strict=True)
+    return Dependence(np.array(kind, dtype=np.int64), np.array(length), np.array(nugget))

@@ -1,0 +1,59 @@
+"""From many clusters to one: the path of merges, settled after each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mcgta.kernels.cluster_evidence import merge_gains
+from mcgta.selection.field import Field
+from mcgta.selection.relabelling import Settling, drop_small
+from mcgta.selection.scoring import Scored, compact, score, switch_cost
+from mcgta.types import Labels
+
+_FEW = 8  # clusters, from where on dependence and tails are found anew after each merge
+
+
+def merge_path(field: Field, labels: Labels, *, temper: float = 1.0, mixed: bool = False, independent: bool = False) -> list[Scored]:
+    """Merge the pair of clusters that costs least evidence, settle, and so on; return every labelling on the way, scored.
+
+    ``temper`` and ``mixed`` are those of :class:`Settling`. ``independent`` takes rows of a cluster as independent.
+    """
+    none = np.zeros(field.d, dtype=np.int64) if independent else None
+    labels = drop_small(field, compact(labels), field.d + 2)
+    found = score(field, labels, kinds=none)
+    path: list[Scored] = []
+    while True:
+        settling = Settling(field, found.kinds, found.tails, temper=temper, mixed=mixed)
+        labels = settling.settle(labels, 1 if found.clusters > _FEW + 1 else 4)
+        if int(labels.max()) + 1 <= _FEW:
+            found = score(field, labels, kinds=none)
+        else:
+            found = score(field, labels, kinds=found.kinds, tails=found.tails)
+        path.append(found)
+        if found.clusters == 1:
+            return path
+        labels = _merged(field, found, temper, mixed)
+
+
+def _merged(field: Field, found: Scored, temper: float, mixed: bool) -> Labels:
+    """Return the labels with the two clusters merged for which the evidence is best."""
+    size = found.clusters
+    prior = found.marginal(1.0 / temper)[1]
+    gains = np.empty((size, size))
+    merge_gains(
+        found.counts,
+        found.sums,
+        temper,
+        prior.strength,
+        prior.closeness,
+        prior.middle,
+        prior.pooled,
+        prior.scales,
+        gains,
+    )
+    if not mixed:
+        changes = np.zeros((size, size))
+        np.add.at(changes, tuple(found.labels[field.edges].T), 1.0)
+        gains += switch_cost(field, size) * (changes + changes.T)
+    i, j = np.unravel_index(int(gains.argmax()), gains.shape)
+    return compact(np.where(found.labels == max(i, j), min(i, j), found.labels))

@@ -1,0 +1,155 @@
+"""Labels and clusters, each settled given the other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mcgta.kernels.relabel import best_path, squared_distances, visit
+from mcgta.selection.field import Field, gather
+from mcgta.selection.scoring import (
+    Gaussians,
+    add_up,
+    best_prior,
+    compact,
+    estimate,
+    fit_tails,
+    switch_cost,
+)
+from mcgta.selection.tails import Tails
+from mcgta.types import Array, Index, Labels
+
+_SWEEPS = 4
+_PREDICTED_FROM = 8
+
+
+class Settling:
+    """Relabelling with one kind of dependence for each feature and one kind of tails.
+
+    ``temper`` multiplies the rows' log densities: below 1 it takes more of them to change a label. ``mixed`` leaves position out of account.
+    """
+
+    def __init__(self, field: Field, kinds: Index, tails: Tails, *, temper: float = 1.0, mixed: bool = False) -> None:
+        self.field, self.kinds, self.tails, self.temper, self.mixed = field, kinds, tails, temper, mixed
+        self.apart = gather(field.whitened, kinds)
+        self.plain = bool((kinds == 0).all())
+
+    def estimate(self, labels: Labels) -> tuple[Gaussians, Array]:
+        """Return the clusters of a labelling, and their sizes."""
+        counts = np.bincount(labels).astype(np.float64)
+        y, w, _ = self.field.whiten_by(labels, self.kinds)
+        sums = add_up(y, w, labels, counts.size)
+        prior = best_prior(counts, sums, 1.0)[1]
+        start = estimate(counts, sums, prior)
+        return fit_tails(y, w, labels, counts, prior, start, self.tails, 2)[1], counts
+
+    def relabel(self, labels: Labels) -> Labels:
+        """Return the labels that suit the clusters of a labelling best."""
+        clusters, counts = self.estimate(labels)
+        if self.field.chain and not self.mixed:
+            return self._along(clusters)
+        return self._around(labels, clusters, counts)
+
+    def settle(self, labels: Labels, rounds: int) -> Labels:
+        """Relabel until nothing changes, or that many times. Clusters too small to have a covariance are given up."""
+        labels = compact(labels)
+        for _ in range(rounds):
+            if labels.max() == 0:
+                break
+            found = drop_small(self.field, compact(self.relabel(labels)), self.field.d + 2)
+            if np.array_equal(found, labels):
+                break
+            labels = found
+        return labels
+
+    def _along(self, clusters: Gaussians) -> Labels:
+        field, (y, w, log_s) = self.field, self.apart
+        enter = self.temper * self._densities(field.X, np.ones_like(field.X), clusters)
+        stay = enter if self.plain else self.temper * (self._densities(y, w, clusters) - log_s[:, None])
+        labels = np.empty(len(field), dtype=np.int64)
+        best_path(stay, enter, field.first, switch_cost(field, clusters.log_root.size), labels)
+        return labels
+
+    def _densities(self, y: Array, w: Array, clusters: Gaussians) -> Array:
+        out = np.empty((y.shape[1], clusters.log_root.size))
+        squared_distances(y, w, clusters.means, clusters.inverse, out)
+        return self.tails.log_density(out, y.shape[0]) - clusters.log_root
+
+    def _around(self, labels: Labels, clusters: Gaussians, counts: Array) -> Labels:
+        field, found = self.field, labels.copy()
+        used, which = np.unique(self.kinds, return_inverse=True)
+        by = field.dependence.take(used)
+        together = 0.0 if self.mixed else cohesion(field, labels)
+        shares = np.log((counts + 0.5) / (counts.sum() + 0.5 * counts.size)) if self.mixed else np.zeros(counts.size)
+        lists = field.around
+        for _ in range(_SWEEPS):
+            changed = visit(
+                field.X,
+                lists.listed,
+                lists.gaps,
+                lists.between,
+                clusters.means,
+                clusters.inverse,
+                clusters.log_root,
+                which.astype(np.int64),
+                by.kinds,
+                by.lengths,
+                by.nuggets,
+                self.tails.freedom,
+                self.tails.share,
+                self.tails.spread,
+                together,
+                shares,
+                self.temper,
+                _PREDICTED_FROM,
+                found,
+            )
+            if changed == 0:
+                break
+        return found
+
+
+def cohesion(field: Field, labels: Labels) -> float:
+    """Estimate how much neighbours agree in label: the weight of the share of the eight nearest in a Potts model.
+
+    By pseudo-likelihood (Besag 1975), with Newton steps.
+    """
+    listed = field.around.listed[:, :8]
+    size = int(labels.max()) + 1
+    share = np.zeros((labels.size, size))
+    number = np.maximum((listed >= 0).sum(axis=1), 1)
+    for p in range(listed.shape[1]):
+        rows = np.flatnonzero(listed[:, p] >= 0)
+        share[rows, labels[listed[rows, p]]] += 1.0 / number[rows]
+    own, weight = share[np.arange(labels.size), labels], 3.0
+    for _ in range(25):
+        chance = np.exp(weight * (share - share.max(axis=1, keepdims=True)))
+        chance /= chance.sum(axis=1, keepdims=True)
+        mean = (chance * share).sum(axis=1)
+        curvature = float(((chance * share**2).sum(axis=1) - mean**2).sum()) + 1e-6
+        step = float(np.clip((own - mean).sum() / curvature, -2.0, 2.0))
+        weight = float(np.clip(weight + step, 1e-3, 12.0))
+        if abs(step) < 1e-3:
+            break
+    return weight
+
+
+def drop_small(field: Field, labels: Labels, least: int) -> Labels:
+    """Give the rows of clusters with fewer than ``least`` rows to those of their nearest that are of a larger one."""
+    counts = np.bincount(labels)
+    small = counts < least
+    if not small.any():
+        return labels
+    if small.all():
+        return np.zeros_like(labels)
+    found, listed = labels.copy(), field.around.listed
+    while True:
+        rows = np.flatnonzero(small[found])
+        if rows.size == 0:
+            break
+        good = (listed[rows] >= 0) & ~small[found[listed[rows]]]
+        some = good.any(axis=1)
+        if not some.any():
+            found[rows] = int(np.argmax(np.where(small, 0, counts)))
+            break
+        found[rows[some]] = found[listed[rows[some], good[some].argmax(axis=1)]]
+    return compact(found)

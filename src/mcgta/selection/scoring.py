@@ -1,0 +1,219 @@
+"""The evidence of a labelling: what its clusters explain, less what it takes to write it down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import gammaln
+
+from mcgta.kernels.cluster_evidence import CLOSENESS, STRENGTHS, marginal, plug_in, sum_clusters
+from mcgta.kernels.relabel import own_distances
+from mcgta.kernels.whitening import profile
+from mcgta.selection.field import Field, gather
+from mcgta.selection.tails import GAUSSIAN, HEAVY, STRAY, Tails
+from mcgta.types import Array, Index, Labels
+
+_STEPS = 3  # of fitting Student's t
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """The prior of a labelling's clusters; see :mod:`mcgta.kernels.cluster_evidence`."""
+
+    strength: float
+    closeness: float
+    middle: Array
+    pooled: Array
+    scales: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussians:
+    """K clusters: means (K, d), inverse Cholesky factors of the covariances (K, d, d), half their log determinants (K,)."""
+
+    means: Array
+    inverse: Array
+    log_root: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A labelling and what its evidence is made of.
+
+    Attributes
+    ----------
+    labels : (N,) clusters 0 ... K - 1, each with a row at least
+    kinds : (d,) which kind of dependence each feature has
+    counts, sums : over each cluster's whitened rows
+    jacobian : sum of log s
+    code : nats that it takes to write the labels down, by what changes from neighbour to neighbour
+    full : nats if each change is one of as many places as there are
+    tails : how far off rows may be
+    gain : nats that the tails explain
+    """
+
+    labels: Labels
+    kinds: Index
+    counts: Array
+    sums: Array
+    jacobian: float
+    code: float
+    full: float
+    tails: Tails = GAUSSIAN
+    gain: float = 0.0
+
+    @property
+    def clusters(self) -> int:
+        """K."""
+        return int(self.counts.size)
+
+    @cached_property
+    def _found(self) -> dict[float, tuple[float, Prior]]:
+        return {}
+
+    def marginal(self, tau: float = 1.0) -> tuple[float, Prior]:
+        """Log marginal likelihood of the whitened rows, as if there were 1 / tau as many, and the prior that is best for it."""
+        if tau not in self._found:
+            self._found[tau] = best_prior(self.counts, self.sums, 1.0 / tau)
+        return self._found[tau]
+
+    def evidence(self, tau: float = 1.0, *, full: bool = False) -> float:
+        """Minus twice the log evidence; less is better. Rows count 1 / tau."""
+        explained = self.marginal(tau)[0] + (self.gain - self.jacobian) / tau
+        return -2.0 * explained + 2.0 * (self.full if full else self.code)
+
+
+def best_prior(counts: Array, sums: Array, temper: float) -> tuple[float, Prior]:
+    """Return the log marginal likelihood and the prior, with or without scales of clusters, for which it is largest."""
+    best: tuple[float, Prior] | None = None
+    for scaled in (False, True) if counts.size > 1 else (False,):
+        size, d = counts.size, sums.shape[2]
+        middle, pooled, scales = np.empty(d), np.empty((d, d)), np.empty(size)
+        chosen, each = np.empty(2), np.empty(size)
+        found = marginal(counts, sums, temper, STRENGTHS, CLOSENESS, scaled, middle, pooled, scales, chosen, each)
+        if best is None or found > best[0]:
+            best = found, Prior(float(chosen[0]), float(chosen[1]), middle, pooled, scales)
+    assert best is not None
+    return best
+
+
+def estimate(counts: Array, sums: Array, prior: Prior) -> Gaussians:
+    """Return the clusters' Gaussians."""
+    size, d = counts.size, sums.shape[2]
+    means, inverse, log_root = np.empty((size, d)), np.empty((size, d, d)), np.empty(size)
+    plug_in(
+        counts,
+        sums,
+        prior.strength,
+        prior.closeness,
+        prior.middle,
+        prior.pooled,
+        prior.scales,
+        means,
+        inverse,
+        log_root,
+    )
+    return Gaussians(means, inverse, log_root)
+
+
+def compact(labels: Labels) -> Labels:
+    """Number clusters 0, 1, ... without gaps, in their order."""
+    present = np.bincount(labels) > 0
+    return np.asarray((np.cumsum(present) - 1)[labels], dtype=np.int64)
+
+
+def score(field: Field, labels: Labels, *, kinds: Index | None = None, tails: Tails | None = None) -> Scored:
+    """Score a labelling, by the dependence and the tails that suit it best, or by those given."""
+    labels = compact(labels)
+    counts = np.bincount(labels).astype(np.float64)
+    if kinds is None:
+        whitened = field.whiten(labels)
+        table = np.empty((len(field.dependence), field.d))
+        profile(*whitened, labels, counts, table)
+        kinds = table.argmin(axis=0)
+        y, w, log_s = gather(whitened, kinds)
+    else:
+        y, w, log_s = field.whiten_by(labels, kinds)
+    sums = add_up(y, w, labels, counts.size)
+    code, full = write_down(field, labels, counts)
+    found = Scored(labels, kinds, counts, sums, float(log_s.sum()), code, full)
+    return _with_tails(found, y, w, tails)
+
+
+def add_up(y: Array, w: Array, labels: Labels, size: int, weights: Array | None = None) -> Array:
+    """Return the sums over clusters' rows."""
+    d = y.shape[0]
+    counts, sums = np.empty(size), np.empty((size, 3, d, d))
+    sum_clusters(y, w, labels, np.ones(labels.size) if weights is None else weights, counts, sums)
+    return sums
+
+
+def write_down(field: Field, labels: Labels, counts: Array) -> tuple[float, float]:
+    """Return the nats that it takes to write labels down: which edges they change along, and what to; and with every change in full.
+
+    Along series each change is one of as many places. Elsewhere regions are bounded by many edges, so that changes come at the rate of
+    this labelling.
+    """
+    size, edges = counts.size, len(field.edges)
+    if size == 1:
+        return 0.0, 0.0
+    changes = int((labels[field.edges[:, 0]] != labels[field.edges[:, 1]]).sum())
+    groups = (int(field.first.sum()) - 1) * np.log(size)
+    full = changes * switch_cost(field, size) + groups
+    if field.chain:
+        return full, full
+    rate = gammaln(edges + 1) - gammaln(changes + 1) - gammaln(edges - changes + 1) + np.log(edges + 1)
+    return float(rate + changes * np.log(max(size - 1, 1)) + groups), full
+
+
+def switch_cost(field: Field, size: int) -> float:
+    """Nats of a change of label between neighbours: which edge it is, and what the new label is."""
+    return float(np.log(max(len(field.edges), 1)) + np.log(max(size - 1, 1)))
+
+
+def fit_tails(
+    y: Array, w: Array, labels: Labels, counts: Array, prior: Prior, start: Gaussians, tails: Tails, steps: int = _STEPS
+) -> tuple[float, Gaussians, Array]:
+    """Fit clusters of Student's t; return the log-likelihood of whitened rows, the clusters, and the weights of rows."""
+    d, found, weights = y.shape[0], start, np.ones(labels.size)
+    for _ in range(0 if tails == GAUSSIAN else steps):
+        distances = distances_of(y, w, labels, found)
+        weights = tails.weights(distances, d)
+        found = estimate(counts, add_up(y, w, labels, counts.size, weights), prior)
+    distances = distances_of(y, w, labels, found)
+    explained = float((tails.log_density(distances, d) - found.log_root[labels]).sum())
+    return explained, found, tails.weights(distances, d)
+
+
+def distances_of(y: Array, w: Array, labels: Labels, clusters: Gaussians) -> Array:
+    """Squared Mahalanobis distances of rows from their own clusters."""
+    out = np.empty(labels.size)
+    own_distances(y, w, labels, clusters.means, clusters.inverse, out)
+    return out
+
+
+def _with_tails(found: Scored, y: Array, w: Array, tails: Tails | None) -> Scored:
+    """Add what tails explain; those that explain most, unless they are given."""
+    prior = found.marginal()[1]
+    plain = estimate(found.counts, found.sums, prior)
+
+    def explain(by: Tails, start: Gaussians) -> tuple[float, Gaussians]:
+        return fit_tails(y, w, found.labels, found.counts, prior, start, by)[:2]
+
+    level = explain(GAUSSIAN, plain)[0]
+    if tails is not None:
+        return replace(found, tails=tails, gain=explain(tails, plain)[0] - level)
+    best, gain, start = GAUSSIAN, 0.0, plain
+    for by in HEAVY:
+        explained, start = explain(by, start)
+        if explained - level <= gain:
+            break
+        best, gain = by, explained - level
+    if best != GAUSSIAN:
+        for by in STRAY:
+            explained = explain(by, start)[0]
+            if explained - level > gain:
+                best, gain = by, explained - level
+    return replace(found, tails=best, gain=gain)

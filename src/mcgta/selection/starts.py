@@ -1,0 +1,88 @@
+"""Where the search begins: labellings with more clusters than there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from mcgta.kernels.compiled import native
+from mcgta.kernels.grow import grow
+from mcgta.positions import Positions
+from mcgta.selection.field import Field
+from mcgta.selection.scoring import compact
+from mcgta.stages.local_models import fit_local_models
+from mcgta.stages.neighborhoods import find_neighborhoods
+from mcgta.types import Array, Labels
+
+MANY = 20
+"""Clusters of an over-segmentation."""
+
+WINDOWS = (20, 30, 45)
+"""Neighbours of the local models whose embedding is cut."""
+
+_FAR = 5.0
+_NEXT = 8  # neighbours that regions grow to
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A labelling to begin with, and how it was made."""
+
+    name: str
+    labels: Labels
+
+
+def tame(field: Field) -> Array:
+    """Return the features (N, d), those far off drawn in to ``_FAR`` robust standard deviations from the median."""
+    middle = np.median(field.X, axis=1, keepdims=True)
+    spread = 1.4826 * np.median(np.abs(field.X - middle), axis=1, keepdims=True)
+    reach = np.where(spread > 0, _FAR * spread, np.inf)
+    return native(np.clip(field.X, middle - reach, middle + reach).T)
+
+
+def embed(X: Array, places: Positions, n_neighbors: int) -> Array:
+    """Return (N, q) points whose distances are about those of the local models of X (N, d): means, and roots of covariances."""
+    models = fit_local_models(X, find_neighborhoods(places, n_neighbors), covariance="empirical")
+    roots = models.roots
+    upper = np.triu_indices(X.shape[1])
+    twice = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
+    points = np.column_stack([models.means, roots[:, upper[0], upper[1]] * twice])
+    if not models.fitted.all():
+        points[~models.fitted] = points[models.fitted].mean(axis=0) if models.fitted.any() else 0.0
+    return points
+
+
+def cut_into(points: Array, number: int, seed: int) -> Labels:
+    """Cut points into clusters by k-means."""
+    distinct = np.unique(points, axis=0).shape[0] if len(points) < 10 * number else number
+    with threadpool_limits(1):  # sums by several threads would not always be the same
+        return np.asarray(
+            KMeans(min(number, distinct), n_init=1, random_state=seed).fit_predict(points), dtype=np.int64
+        )
+
+
+def regions(field: Field, points: Array, number: int) -> Labels:
+    """Grow regions of neighbours that are alike, until so many are left."""
+    listed = field.around.listed[:, :_NEXT]
+    row, place = np.nonzero(listed >= 0)
+    found = np.empty(len(field), dtype=np.int64)
+    grow(native(points), native(row, np.int64), native(listed[row, place], np.int64), number, found)
+    return compact(found)
+
+
+def make_starts(field: Field, places: Positions, seed: int) -> Iterator[Start]:
+    """Yield labellings to begin with."""
+    count, X = len(field), tame(field)
+    yield Start("position", field.pieces(max(1, count // MANY)))
+    yield Start("regions", regions(field, X, 2 * MANY))
+    sizes = np.bincount(places.groups)
+    largest = int(np.median(np.repeat(sizes, sizes)))
+    for n in sorted({max(2, min(n, largest // 3)) for n in WINDOWS}):
+        points = embed(X, places, n)
+        yield Start(f"models of {n}", cut_into(points, MANY, seed))
+        if n == min(WINDOWS[0], largest // 3):
+            yield Start(f"regions of models of {n}", regions(field, points, MANY))
