@@ -15,8 +15,6 @@ from mcgta.tuning.grid import DENSITY, LOSS, Grid, Values
 from mcgta.tuning.shelf import Shelf, take_fingerprint
 from mcgta.types import Array, Labels
 
-_FITS = 6  # that are kept at a time
-
 
 class Fits:
     """Fits of the same observations.
@@ -27,6 +25,7 @@ class Fits:
     features, places : the same, read
     params : of the estimator; a setting replaces some of them
     shelf : where local models are kept
+    memory : how many fits, and local models, to remember
     """
 
     def __init__(
@@ -39,11 +38,12 @@ class Fits:
         places: Positions,
         params: Mapping[str, Any],
         shelf: Shelf,
+        memory: int = 1,
     ) -> None:
         self._data = {"X": X, "positions": positions, "groups": groups}
         self._features, self._places = features, places
         self._params = dict(params)
-        self._shelf = shelf
+        self._shelf, self._memory = shelf, memory
         self._models: dict[str, LocalModels] = {}
         self._fits: dict[str, MCGTA] = {}
 
@@ -55,7 +55,9 @@ class Fits:
         inner = _state_plainly(fit, loss, density)
         clusterer, (name, radii) = inner["clusterer"], grid.radii(inner["clusterer"])
         at_once = clusterer == "dbscan" or name == "eps_quantile"
-        cuts = fit.refit(**{**inner, "clusterer": "dbscan", "eps": 0.0}) if at_once else None
+        # The radius is of the size of those to come, so that who answers is chosen for such.
+        start = {**inner, "clusterer": "dbscan", "eps": fit.semivariogram_.sill_}
+        cuts = fit.refit(**start) if at_once else None
         if cuts is not None and name == "eps_quantile":
             heights = cuts.merge_heights()
             radii = tuple(dict.fromkeys(np.quantile(heights, radii).tolist())) if heights.size else (0.0,)
@@ -77,11 +79,9 @@ class Fits:
             params = {**self._params, **models, **curve, **neutral, "local_models": known}
             fit = MCGTA(**params).fit(**self._data)
             if known is None and fit.local_models_ is not None:
-                self._models[fingerprint] = fit.local_models_
+                _remember(self._models, fingerprint, fit.local_models_, self._memory)
                 self._shelf.keep(fingerprint, fit.local_models_)
-            if len(self._fits) == _FITS:
-                del self._fits[next(iter(self._fits))]
-            self._fits[key] = fit
+            _remember(self._fits, key, fit, self._memory)
         return self._fits[key]
 
     def _find_models(self, models: Values, fingerprint: str) -> LocalModels | None:
@@ -90,7 +90,7 @@ class Fits:
         if fingerprint not in self._models:
             kept = self._shelf.find(fingerprint)
             if kept is not None:
-                self._models[fingerprint] = kept
+                _remember(self._models, fingerprint, kept, self._memory)
         return self._models.get(fingerprint)
 
     def _fingerprint(self, models: Values) -> str:
@@ -99,6 +99,13 @@ class Fits:
         if params["dissimilarity"] not in NEEDS_DEFINITE:  # others share their models: only these drop singular ones
             del params["dissimilarity"]
         return take_fingerprint(self._features, self._places, params)
+
+
+def _remember(store: dict[str, Any], key: str, value: Any, most: int) -> None:
+    """Put something into a store, in the place of the oldest where it is full."""
+    if len(store) == most:
+        del store[next(iter(store))]
+    store[key] = value
 
 
 def _state_plainly(fit: MCGTA, loss: Values, density: Values) -> Values:

@@ -27,6 +27,7 @@ from mcgta.types import Array
 
 SEARCHES = ("grid", "optuna")
 TRIALS = 100
+REMEMBERED = 6  # fits that a study may come back to
 
 
 def tune(
@@ -110,7 +111,14 @@ def tune(
     grids = _read_grids(grid, estimator, params, features, places)
     splits = _split(folds, places, labels)
     fits = Fits(
-        X, positions, groups, features=features, places=places, params={**params, "progress": False}, shelf=shelf
+        X,
+        positions,
+        groups,
+        features=features,
+        places=places,
+        params={**params, "progress": False},
+        shelf=shelf,
+        memory=1 if search == "grid" else REMEMBERED,  # a grid is gone through from the outer levels to the inner ones
     )
     scores = Scores(labels, splits, score)
     shown = Progress(progress)
