@@ -172,7 +172,7 @@ def test_unknown_labels_do_not_count(series, unknown):
     assert found.unknown == int(hidden.sum())
     assert [row["score"] for row in found.settings] == [row["score"] for row in plain.settings]
     assert found.best_estimator.labels_.size == 120
-    assert f"{found.labels} of 120 observations have labels" in found.summary()
+    assert f"{found.labels} of 120 observations have labels, 2 different ones" in found.summary()
 
 
 def test_text_labels_give_the_same_choice(series, noisy):

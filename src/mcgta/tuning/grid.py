@@ -7,7 +7,7 @@ in the hierarchical grid search of the paper's appendix.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,6 +72,10 @@ class Grid:
                 out.append(combination)
         return out
 
+    def steps(self) -> Iterator[tuple[Values, ...]]:
+        """Yield the combinations of all levels but the radius, the outer levels changing slowest."""
+        return itertools.product(*(self.level(names) for names in LEVELS[:-1]))
+
     def radii(self, clusterer: str) -> tuple[str, tuple[Any, ...]]:
         """Return the name and the values of the radius."""
         for name in RADIUS:
@@ -80,8 +84,7 @@ class Grid:
         return ("eps", (0.0,)) if clusterer == "hdbscan" else ("eps_quantile", QUANTILES)
 
     def __len__(self) -> int:
-        outer = [len(self.level(names)) for names in LEVELS[:3]]
-        return int(np.prod(outer)) * sum(len(self.radii(inner["clusterer"])[1]) for inner in self.level(DENSITY))
+        return sum(len(self.radii(density["clusterer"])[1]) for *_, density in self.steps())
 
 
 def has_effect(name: str, values: Values) -> bool:

@@ -47,7 +47,7 @@ class Tuning:
     best_params : chosen by all known labels
     best_score : the score of these on the same labels, which flatters
     best_estimator : fitted with these
-    labels, unknown : how many labels were known, and how many not
+    labels, classes, unknown : how many labels were known, how many different ones, and how many were not known
     scoring, noise : how it was scored
     """
 
@@ -59,6 +59,7 @@ class Tuning:
     best_score: float
     best_estimator: MCGTA
     labels: int
+    classes: int
     unknown: int
     scoring: str
     noise: str
@@ -79,9 +80,9 @@ class Tuning:
         model = self.best_estimator
         said = [
             f"{len(self.settings)} settings, scored by {self.scoring}; {NOISE[self.noise]}",
-            f"{self.labels} of {self.labels + self.unknown} observations have labels",
+            f"{self.labels} of {self.labels + self.unknown} observations have labels, {self.classes} different ones",
             "",
-            f"held out, chosen by the others: {self.score:.3f} ± {self.spread:.3f} over {len(self.folds)} folds",
+            f"held out in blocks, chosen by the others: {self.score:.3f} ± {self.spread:.3f} over {len(self.folds)} folds",
             "fold   rows  labels  classes  chosen at  held out  parameters",
         ]
         varied = [name for name in self.best_params if len({repr(row.get(name)) for row in self.settings}) > 1]

@@ -17,7 +17,7 @@ from mcgta.positions import Positions
 from mcgta.progress import Progress
 from mcgta.tuning.blocks import BlockSplit, Fold
 from mcgta.tuning.fits import Fits
-from mcgta.tuning.grid import CURVE, DENSITY, LOSS, MODELS, Grid, Values, check_grid, read_grids
+from mcgta.tuning.grid import MODELS, Grid, Values, check_grid, read_grids
 from mcgta.tuning.labels import KnownLabels, LabelScore, read_labels
 from mcgta.tuning.result import HeldOut, Tuning
 from mcgta.tuning.sampling import import_optuna, sample
@@ -212,13 +212,13 @@ def _split(folds: Any, places: Positions, labels: KnownLabels) -> list[Fold]:
 def _try_all(grids: Sequence[Grid], fits: Fits, scores: Scores, shown: Progress) -> None:
     with shown.stage("tuning", sum(map(len, grids))) as advance:
         for grid in grids:
-            for models in grid.level(MODELS):
-                for curve in grid.level(CURVE):
-                    for loss in grid.level(LOSS):
-                        for density in grid.level(DENSITY):
-                            for setting, found in fits.labellings(grid, models, curve, loss, density):
-                                scores.add(setting, found)
-                            advance(len(grid.radii(density["clusterer"])[1]))
+            for models, curve, loss, density in grid.steps():
+                left = len(grid.radii(density["clusterer"])[1])
+                for setting, found in fits.labellings(grid, models, curve, loss, density):
+                    scores.add(setting, found)
+                    advance(1)
+                    left -= 1
+                advance(left)  # radii that came out the same
 
 
 def _try_proposed(
@@ -282,6 +282,7 @@ def _report(
         best_score=scores.rows[best].whole,
         best_estimator=fitted,
         labels=int(labels.known.sum()),
+        classes=labels.names.size,
         unknown=int((~labels.known).sum()),
         scoring=score.name,
         noise=score.noise,
