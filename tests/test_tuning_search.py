@@ -25,7 +25,7 @@ PLAIN = {"dissimilarity": "wasserstein2", "semivariogram": "empirical", "beta": 
 
 
 def propose(series, **options):
-    options = {"grid": SPACE, "folds": 3, "search": "optuna", "trials": 8, **options}
+    options = {"grid": SPACE, "folds": 3, "search": "optuna", "trials": 15, **options}  # TPE listens after 10
     return tune(series.X, series.truth, positions=series.positions, **options)
 
 
