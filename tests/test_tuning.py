@@ -88,9 +88,8 @@ def test_the_best_estimator_is_fitted_with_the_best_parameters(series, noisy, tm
     np.testing.assert_array_equal(mcgta.load(tmp_path / "best.mcgta").labels_, fitted.labels_)
 
 
-@pytest.mark.parametrize("search", [{}, {"search": "optuna", "trials": 20}], ids=["grid", "optuna"])
-def test_labels_held_out_have_no_say_in_the_choice_of_their_fold(series, noisy, search):
-    options = {"positions": series.positions, "grid": SMALL, "folds": 3, **search}
+def test_labels_held_out_have_no_say_in_the_choice_of_their_fold(series, noisy):
+    options = {"positions": series.positions, "grid": SMALL, "folds": 3}
     before = tune(series.X, noisy, **options)
     splits = list(BlockSplit(3).split(series.X, positions=series.positions))
     changed = 0

@@ -24,9 +24,9 @@ SPACE = {
 PLAIN = {"dissimilarity": "wasserstein2", "semivariogram": "empirical", "beta": 1.0, "margin": 0.0, "min_samples": 5}
 
 
-def propose(series, **options):
+def propose(series, y=None, **options):
     options = {"grid": SPACE, "folds": 3, "search": "optuna", "trials": 15, **options}  # TPE listens after 10
-    return tune(series.X, series.truth, positions=series.positions, **options)
+    return tune(series.X, series.truth if y is None else y, positions=series.positions, **options)
 
 
 def place(search):
@@ -64,6 +64,22 @@ def test_optuna_chooses_between_grids(series):
     grids = [SPACE, {**SPACE, "clusterer": ["hdbscan", "optics"], "eps": [0.0, 1.0]}]
     found = propose(series, grid=grids, trials=15)
     assert {row["clusterer"] for row in found.settings} == {"dbscan", "hdbscan", "optics"}
+
+
+def test_a_study_is_told_nothing_of_the_labels_held_out_in_its_fold(series):
+    def as_much_noise_as_ones(y, clusters):
+        return -abs(np.mean(clusters < 0) - np.mean(y))
+
+    space = {**SPACE, "beta": [0.0, 20.0], "min_samples": [2, 30], "eps": [0.3]}
+    options = {"grid": space, "scoring": as_much_noise_as_ones, "trials": 25}
+    before, changed = propose(series, **options), 0
+    for k, (_, held) in enumerate(BlockSplit(3).split(series.X, positions=series.positions)):
+        y = series.truth.copy()
+        y[held] = 1
+        after = propose(series, y=y, **options)
+        assert after.folds[k].params == before.folds[k].params
+        changed += after.best_params != before.best_params
+    assert changed == 3
 
 
 def test_optuna_keeps_its_logging_as_it_was(series):
