@@ -25,6 +25,7 @@ LAYERS = [
     ["algorithm", "prediction"],
     ["appending"],
     ["estimator"],
+    ["tuning"],
     ["__init__"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -54,6 +55,10 @@ STAGES = [
     "goodness_of_fit",
 ]
 
+# Within tuning, from what is asked to what is answered.
+TUNING = ["agreement", "labels", "blocks", "grid", "shelf", "fits", "scores", "sampling", "result", "tune"]
+ORDERED = {"stages": STAGES, "tuning": TUNING}
+
 
 def modules() -> list[Path]:
     return sorted(path for path in ROOT.rglob("*.py") if path.name != "__init__.py" or path.parent == ROOT)
@@ -76,7 +81,8 @@ def imported(path: Path) -> list[tuple[str, ...]]:
 
 def test_every_module_has_its_layer() -> None:
     assert {parts(path)[0] for path in modules()} == set(RANK)
-    assert {parts(path)[1] for path in modules() if parts(path)[0] == "stages"} == set(STAGES)
+    for package, order in ORDERED.items():
+        assert {parts(path)[1] for path in modules() if parts(path)[0] == package} == set(order)
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: ".".join(parts(path)))
@@ -84,8 +90,9 @@ def test_a_module_imports_from_lower_layers_only(path: Path) -> None:
     own = parts(path)
     for name in imported(path):
         assert RANK[name[0]] <= RANK[own[0]], f"{'.'.join(own)} imports {'.'.join(name)}"
-        if own[0] == name[0] == "stages":
-            assert STAGES.index(name[1]) < STAGES.index(own[1]), f"{own[1]} imports the later stage {name[1]}"
+        if own[0] == name[0] and own[0] in ORDERED:
+            order = ORDERED[own[0]]
+            assert order.index(name[1]) < order.index(own[1]), f"{own[1]} imports the later {name[1]}"
 
 
 def test_kernels_know_arrays_only() -> None:
@@ -96,7 +103,7 @@ def test_kernels_know_arrays_only() -> None:
 def test_the_package_imports_without_its_extras() -> None:
     """Optional packages are imported when they are used, never before."""
     code = (
-        "import sys; sys.modules.update(dict.fromkeys(['matplotlib', 'pandas', 'polars', 'geopandas'])); "
+        "import sys; sys.modules.update(dict.fromkeys(['matplotlib', 'pandas', 'polars', 'geopandas', 'optuna'])); "
         "import mcgta; import mcgta.datasets; "
         "m = mcgta.MCGTA(n_neighbors=10, eps=1.0).fit(mcgta.datasets.make_series(100, segment_lengths=(4, 8)).X); "
         "print(m.labels_.size)"

@@ -18,15 +18,22 @@ from mcgta.stages.membership import Membership
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
 from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
+from mcgta.tuning.blocks import BlockSplit
+from mcgta.tuning.labels import LabelScorer
+from mcgta.tuning.result import HeldOut, Tuning
+from mcgta.tuning.tune import tune
 
 __version__ = "0.1.0"
 
 __all__ = [
     "MCGTA",
     "ArchiveError",
+    "BlockSplit",
     "Clustering",
     "Dissimilarity",
     "GoodnessOfFit",
+    "HeldOut",
+    "LabelScorer",
     "LocalModels",
     "Loss",
     "Membership",
@@ -37,6 +44,7 @@ __all__ = [
     "Positions",
     "Semivariogram",
     "TimeWindows",
+    "Tuning",
     "compare_features",
     "compare_models",
     "empirical_semivariogram",
@@ -49,4 +57,5 @@ __all__ = [
     "load",
     "pair_test",
     "read_positions",
+    "tune",
 ]

@@ -231,6 +231,7 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
     "Index | None": lambda value: value is None or (isinstance(value, np.ndarray) and value.dtype == np.int64),
     "Labels": lambda value: isinstance(value, np.ndarray) and value.dtype == np.int64,
     "NDArray[Any]": lambda value: isinstance(value, np.ndarray),
+    "LocalModels": lambda value: type(value).__name__ == "LocalModels",
     "MixturePrior | None": lambda value: value is None or type(value).__name__ == "MixturePrior",
     "dict[int, str]": lambda value: (
         isinstance(value, dict) and all(isinstance(k, int) and isinstance(v, str) for k, v in value.items())

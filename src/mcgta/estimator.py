@@ -393,6 +393,17 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         )
         return labels
 
+    def merge_heights(self) -> Array:
+        """Return the radii at which places of DBSCAN hang together, from the least to the largest; where to try ``labels_at``.
+
+        They are the weights of the tree that :meth:`labels_at` reads, one less than there are observations with a model;
+        none where there are fewer of these than ``min_samples_``.
+        """
+        stages = self._restore()
+        if self.min_samples_ > len(stages.loss):
+            return np.empty(0)
+        return self._cuts(stages, Progress(self.progress)).linkage[:, 2].copy()
+
     def _cuts(self, stages: Stages, progress: Progress) -> Cuts:
         """Return what gives the labels of every radius."""
         if self._every is None:

@@ -149,16 +149,20 @@ RULES: dict[str, Rule] = {
 def check_parameters(params: Mapping[str, Any]) -> None:
     """Raise a ValueError that names the parameter, its value and what is allowed, if one is wrong."""
     for name, value in params.items():
-        rule = RULES[name]
-        if not rule.accepts(value):
-            raise ValueError(
-                f"{name}={value!r} is not allowed: {name} must be {rule.describe()}{suggest(value, rule.words)}"
-            )
+        check_value(name, value, RULES[name])
     if params["n_jobs"] == 0:
         raise ValueError(
             "n_jobs=0 is not allowed: n_jobs must be a number of threads, -1 for all cores, or None for one"
         )
     _check_together(params)
+
+
+def check_value(name: str, value: Any, rule: Rule) -> None:
+    """Raise a ValueError that names the parameter, its value and what is allowed, if it is wrong."""
+    if not rule.accepts(value):
+        raise ValueError(
+            f"{name}={value!r} is not allowed: {name} must be {rule.describe()}{suggest(value, rule.words)}"
+        )
 
 
 def draw_seed(random_state: Any) -> int:
