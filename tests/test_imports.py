@@ -21,6 +21,7 @@ LAYERS = [
     ["parallel", "positions"],
     ["position_input"],
     ["stages"],
+    ["selection"],
     ["datasets", "observations", "parameters", "fitted"],
     ["algorithm", "prediction"],
     ["appending"],

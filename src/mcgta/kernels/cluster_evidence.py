@@ -251,7 +251,16 @@ def merge_gains(
     "float64[::1])"
 )
 def plug_in(
-    counts: Any, sums: Any, a: float, kappa: float, middle: Any, pooled: Any, scales: Any, means: Any, inverse: Any, log_root: Any
+    counts: Any,
+    sums: Any,
+    a: float,
+    kappa: float,
+    middle: Any,
+    pooled: Any,
+    scales: Any,
+    means: Any,
+    inverse: Any,
+    log_root: Any,
 ) -> None:
     """Write the clusters' ``means`` (K, d), inverse Cholesky factors of their covariances (K, d, d) and half the log determinants (K,).
 

@@ -192,7 +192,11 @@ def visit(
                 for g in range(f + 1):
                     part += inverse[k, f, g] * off[g]
                 distance += part * part
-            found = temper * (log_density(distance, d, freedom, share, spread) - log_root[k] - jacobian) + together * agree[k] + shares[k]
+            found = (
+                temper * (log_density(distance, d, freedom, share, spread) - log_root[k] - jacobian)
+                + together * agree[k]
+                + shares[k]
+            )
             if found > top:
                 top, best = found, k
         if best != labels[i]:

@@ -25,6 +25,7 @@ BLOCK = 40
 _LENGTHS = (1.5, 5.0, 15.0, 50.0, 150.0)  # in distances to the nearest
 _NUGGETS = (0.01, 0.15, 0.4, 0.7)
 _TIE = 1e-12
+_REDUNDANT = 1e-8  # of a feature's variance, what is left when others are known
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,19 +54,56 @@ class Dependence:
 
 
 @dataclass(frozen=True, eq=False)
+class Scale:
+    """What features are divided by, and which of them are used: not constant, nor sums of multiples of others.
+
+    Attributes
+    ----------
+    columns : (d,) those used
+    middle, spread : (d,) their means and standard deviations
+    """
+
+    columns: Index
+    middle: Array
+    spread: Array
+
+    @classmethod
+    def of(cls, features: Array) -> Scale:
+        """Find the scale of features (N, D)."""
+        spread = features.std(axis=0)
+        columns = np.flatnonzero(spread > 1e-12 * np.maximum(np.abs(features).max(axis=0), 1e-300))
+        middle, spread = features[:, columns].mean(axis=0), spread[columns]
+        X = (features[:, columns] - middle) / spread
+        rest, kept = X.T @ X / len(X), []
+        for _ in range(columns.size):
+            best = int(np.argmax(np.diagonal(rest)))
+            if rest[best, best] < _REDUNDANT:
+                break
+            kept.append(best)
+            rest = rest - np.outer(rest[:, best], rest[best]) / rest[best, best]
+            rest[best] = rest[:, best] = 0.0
+        kept.sort()
+        return cls(columns[kept], middle[kept], spread[kept])
+
+    def apply(self, features: Array) -> Array:
+        """Return (d, N) scaled features."""
+        return native(((features[:, self.columns] - self.middle) / self.spread).T)
+
+
+@dataclass(frozen=True, eq=False)
 class Field:
     """N observations to be scored.
 
     Attributes
     ----------
-    X : (d, N) features with mean 0 and variance 1; constant and redundant ones are left out
+    X : (d, N) scaled features
     chain : whether position is time, so that rows are series
     first : (N,) whether a row is the first of its series; of a group, elsewhere
     edges : (E, 2) rows next to each other: along series, or of a minimum spanning tree of the positions
     around : the nearest of each row
     previous : the nearest of each row among those that come before it: in time, or in an order without order
     dependence : what may be between rows of one cluster
-    columns : which of the features are used
+    scale : of the features
     """
 
     X: Array
@@ -75,12 +113,13 @@ class Field:
     around: Lists
     previous: Lists
     dependence: Dependence
-    columns: Index
+    scale: Scale
 
     @classmethod
-    def of(cls, features: Array, places: Positions, *, seed: int = 0) -> Field:
+    def of(cls, features: Array, places: Positions, *, seed: int = 0, scale: Scale | None = None) -> Field:
         """Prepare features (N, d) at positions, both in canonical order."""
-        X, columns = _scale(features)
+        scale = scale or Scale.of(features)
+        X = scale.apply(features)
         chain = places.metric == "time"
         starts = np.r_[True, places.groups[1:] != places.groups[:-1]]
         near, far = _neighbours(places, 2 * LISTED + 1 if not chain else LISTED + 1)
@@ -91,9 +130,7 @@ class Field:
         nearest = far[:, 0][np.isfinite(far[:, 0]) & (far[:, 0] > 0)]
         unit = float(np.median(nearest)) if nearest.size else 1.0
         reach = unit * (len(places) / 3 if chain else np.sqrt(len(places)))
-        return cls(
-            X, chain, starts, edges, around, _list(places, before), _grid(unit, reach, smooth=not chain), columns
-        )
+        return cls(X, chain, starts, edges, around, _list(places, before), _grid(unit, reach, smooth=not chain), scale)
 
     def __len__(self) -> int:
         return int(self.X.shape[1])
@@ -181,23 +218,6 @@ def gather(whitened: tuple[Array, Array, Array], kinds: Index) -> tuple[Array, A
     """Take each feature as whitened by one kind of dependence: y (d, N), w (d, N), log s (N,), summed over features."""
     y, w, log_s = whitened
     return y[kinds, np.arange(kinds.size)], w[kinds], log_s[kinds].sum(axis=0)
-
-
-def _scale(features: Array) -> tuple[Array, Index]:
-    """Scale features; leave out those that are constant, or sums of multiples of others."""
-    spread = features.std(axis=0)
-    columns = np.flatnonzero(spread > 1e-12 * np.maximum(np.abs(features).max(axis=0), 1e-300))
-    X = (features[:, columns] - features[:, columns].mean(axis=0)) / spread[columns]
-    rest, kept = X.T @ X / len(X), []
-    for _ in range(columns.size):
-        best = int(np.argmax(np.diagonal(rest)))
-        if rest[best, best] < 1e-8:
-            break
-        kept.append(best)
-        rest = rest - np.outer(rest[:, best], rest[best]) / rest[best, best]
-        rest[best] = rest[:, best] = 0.0
-    kept.sort()
-    return native(X[:, kept].T), columns[kept]
 
 
 def _neighbours(places: Positions, count: int) -> tuple[Index, Array]:

@@ -10,10 +10,12 @@ from mcgta.selection.relabelling import Settling, drop_small
 from mcgta.selection.scoring import Scored, compact, score, switch_cost
 from mcgta.types import Labels
 
-_FEW = 8  # clusters, from where on dependence and tails are found anew after each merge
+_FEW = 8  # clusters, from where on dependence is found anew after each merge; tails are, there and at the start
 
 
-def merge_path(field: Field, labels: Labels, *, temper: float = 1.0, mixed: bool = False, independent: bool = False) -> list[Scored]:
+def merge_path(
+    field: Field, labels: Labels, *, temper: float = 1.0, mixed: bool = False, independent: bool = False
+) -> list[Scored]:
     """Merge the pair of clusters that costs least evidence, settle, and so on; return every labelling on the way, scored.
 
     ``temper`` and ``mixed`` are those of :class:`Settling`. ``independent`` takes rows of a cluster as independent.
@@ -25,10 +27,9 @@ def merge_path(field: Field, labels: Labels, *, temper: float = 1.0, mixed: bool
     while True:
         settling = Settling(field, found.kinds, found.tails, temper=temper, mixed=mixed)
         labels = settling.settle(labels, 1 if found.clusters > _FEW + 1 else 4)
-        if int(labels.max()) + 1 <= _FEW:
-            found = score(field, labels, kinds=none)
-        else:
-            found = score(field, labels, kinds=found.kinds, tails=found.tails)
+        size = int(labels.max()) + 1
+        kinds = none if size <= _FEW else found.kinds
+        found = score(field, labels, kinds=kinds, tails=None if size == _FEW else found.tails)
         path.append(found)
         if found.clusters == 1:
             return path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mcgta.kernels.compiled import native
 from mcgta.kernels.relabel import best_path, squared_distances, visit
 from mcgta.selection.field import Field, gather
 from mcgta.selection.scoring import (
@@ -38,15 +39,32 @@ class Settling:
         counts = np.bincount(labels).astype(np.float64)
         y, w, _ = self.field.whiten_by(labels, self.kinds)
         sums = add_up(y, w, labels, counts.size)
-        prior = best_prior(counts, sums, 1.0)[1]
+        prior = best_prior(counts, sums, 1.0, coarse=True)[1]
         start = estimate(counts, sums, prior)
         return fit_tails(y, w, labels, counts, prior, start, self.tails, 2)[1], counts
 
+    def carry(self, rows: Index, labels: Labels, near: Index) -> Labels:
+        """Return labels for all observations, given those of some ``rows``; ``near`` says which of these is near each observation."""
+        labels = compact(labels)
+        counts = np.bincount(labels).astype(np.float64)
+        y, w = (native(part[:, rows]) for part in self.apart[:2])
+        sums = add_up(y, w, labels, counts.size)
+        prior = best_prior(counts, sums, 1.0, coarse=True)[1]
+        clusters = fit_tails(y, w, labels, counts, prior, estimate(counts, sums, prior), self.tails)[1]
+        return drop_small(self.field, compact(self.suit(labels[near], clusters, counts)), self.field.d + 2)
+
     def relabel(self, labels: Labels) -> Labels:
         """Return the labels that suit the clusters of a labelling best."""
-        clusters, counts = self.estimate(labels)
+        return self.suit(labels, *self.estimate(labels))
+
+    def suit(self, labels: Labels, clusters: Gaussians, counts: Array) -> Labels:
+        """Return the labels that suit given clusters best, beginning with ``labels`` where order matters."""
         if self.field.chain and not self.mixed:
             return self._along(clusters)
+        if self.mixed and self.plain:
+            X = self.field.X
+            shares = np.log((counts + 0.5) / (counts.sum() + 0.5 * counts.size))
+            return np.asarray((self._densities(X, np.ones_like(X), clusters) + shares).argmax(axis=1))
         return self._around(labels, clusters, counts)
 
     def settle(self, labels: Labels, rounds: int) -> Labels:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from mcgta.kernels.cluster_evidence import CLOSENESS, STRENGTHS, marginal, plug_in, sum_clusters
+from mcgta.kernels.compiled import native
 from mcgta.kernels.relabel import own_distances
 from mcgta.kernels.whitening import profile
 from mcgta.selection.field import Field, gather
@@ -85,14 +86,20 @@ class Scored:
         return -2.0 * explained + 2.0 * (self.full if full else self.code)
 
 
-def best_prior(counts: Array, sums: Array, temper: float) -> tuple[float, Prior]:
-    """Return the log marginal likelihood and the prior, with or without scales of clusters, for which it is largest."""
+def best_prior(counts: Array, sums: Array, temper: float, *, coarse: bool = False) -> tuple[float, Prior]:
+    """Return the log marginal likelihood and the prior, with or without scales of clusters, for which it is largest.
+
+    ``coarse`` looks at a few priors only.
+    """
+    strengths, closeness = (STRENGTHS[1::2], CLOSENESS[1:2]) if coarse else (STRENGTHS, CLOSENESS)
     best: tuple[float, Prior] | None = None
     for scaled in (False, True) if counts.size > 1 else (False,):
         size, d = counts.size, sums.shape[2]
         middle, pooled, scales = np.empty(d), np.empty((d, d)), np.empty(size)
         chosen, each = np.empty(2), np.empty(size)
-        found = marginal(counts, sums, temper, STRENGTHS, CLOSENESS, scaled, middle, pooled, scales, chosen, each)
+        found = marginal(
+            counts, sums, temper, native(strengths), native(closeness), scaled, middle, pooled, scales, chosen, each
+        )
         if best is None or found > best[0]:
             best = found, Prior(float(chosen[0]), float(chosen[1]), middle, pooled, scales)
     assert best is not None
@@ -140,6 +147,16 @@ def score(field: Field, labels: Labels, *, kinds: Index | None = None, tails: Ta
     code, full = write_down(field, labels, counts)
     found = Scored(labels, kinds, counts, sums, float(log_s.sum()), code, full)
     return _with_tails(found, y, w, tails)
+
+
+def log_densities(field: Field, scored: Scored) -> Array:
+    """Return the (N,) log densities of rows under the clusters of a labelling."""
+    y, w, log_s = field.whiten_by(scored.labels, scored.kinds)
+    prior = scored.marginal()[1]
+    start = estimate(scored.counts, scored.sums, prior)
+    clusters = fit_tails(y, w, scored.labels, scored.counts, prior, start, scored.tails)[1]
+    distances = distances_of(y, w, scored.labels, clusters)
+    return np.asarray(scored.tails.log_density(distances, field.d) - clusters.log_root[scored.labels] - log_s)
 
 
 def add_up(y: Array, w: Array, labels: Labels, size: int, weights: Array | None = None) -> Array:

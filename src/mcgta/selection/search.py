@@ -9,13 +9,13 @@ from scipy.spatial import KDTree
 
 from mcgta.positions import Positions
 from mcgta.progress import Progress
-from mcgta.selection.field import Field
+from mcgta.selection.field import Field, Scale
 from mcgta.selection.merging import merge_path
 from mcgta.selection.relabelling import Settling
-from mcgta.selection.robustness import sandwich
-from mcgta.selection.scoring import Scored, compact, score
+from mcgta.selection.robustness import BLOCKS, sandwich
+from mcgta.selection.scoring import Scored, compact, log_densities, score
 from mcgta.selection.starts import cut_into, make_starts, tame
-from mcgta.types import Array, Index
+from mcgta.types import Array, Index, Labels
 
 SAMPLE = 4000
 """Observations that the search runs on; of more, whole pieces are taken."""
@@ -23,11 +23,20 @@ SAMPLE = 4000
 PIECE = 250
 """Observations of such a piece."""
 
+WHOLE = 50_000
+"""Observations beyond which the choice is made on the sample."""
+
+PART = 20_000
+"""Observations that are labelled at a time then."""
+
+LOOSE, FREE = 0.5, 0.95
+"""Changes of label between neighbours, of those expected at random, beyond which position helps little, and not at all."""
+
 _TOP = 10  # labellings that are scored with their own dependence and tails
-_CALM = 0.25  # temper of the second path from each start along series
+_MOST = 12  # clusters that are looked at on all observations
+_ERRORS = 2.0
+_BLOCKS = 40  # blocks that the standard error is estimated from
 _MIXED = 12  # clusters that the path without position begins with
-_LOOSE = 0.5  # changes of label, of those expected at random, beyond which position helps little
-_FREE = 0.95  # ... beyond which it does not help at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,27 +45,65 @@ class Found:
 
     Attributes
     ----------
-    best : the labelling, scored
+    labels : (N,) cluster of each observation
+    best : the labelling, scored; of the sample where there are many observations
+    rows : the observations that it was scored on
     tau : how many observations count as one, for what the model does not know of
-    mixed : whether labels have nothing to do with position
+    loose : changes of label between neighbours, over what there would be were labels dealt out at random
+    others : the best labellings with other numbers of clusters, fewest first
     """
 
+    labels: Labels
     best: Scored
+    rows: Index
     tau: float
-    mixed: bool
+    loose: float
+    others: tuple[Scored, ...] = ()
+
+    @property
+    def mixed(self) -> bool:
+        """Whether labels have little to do with position."""
+        return self.loose > LOOSE
 
 
-def search(features: Array, places: Positions, *, seed: int = 0, progress: Progress | None = None) -> Found:
-    """Search for the labelling of features (N, d) at positions, both in canonical order, that has the most evidence."""
+def search(
+    features: Array, places: Positions, *, seed: int = 0, progress: Progress | None = None
+) -> tuple[Field, Found]:
+    """Search for the labelling of features (N, d) at positions, both in canonical order, that has the most evidence.
+
+    Returns what it was scored on, too. Of more than ``SAMPLE`` observations it searches a sample, carries the best labelling of each
+    number of clusters over to all, and chooses among these; of more than ``WHOLE`` it chooses on the sample.
+    """
     progress = progress or Progress()
     rows, part = sample(places, seed)
+    scale = Scale.of(features)
     with progress.stage("neighbours"):
-        few = Field.of(features[rows], part, seed=seed)
-    found = choose(few, *find_candidates(few, part, seed, progress))
+        field = Field.of(features[rows], part, seed=seed, scale=scale)
+    heeding, mixed = find_candidates(field, part, seed, progress)
     if rows.size == len(places):
-        return found
+        return field, choose(field, heeding, mixed, rows)
+    found = choose(field, heeding, mixed, rows)
     with progress.stage("all observations"):
-        return extend(Field.of(features, places, seed=seed), places, rows, found)
+        near = nearest_rows(places, rows)
+        if len(places) > WHOLE:
+            return field, replace(found, labels=carry_over(field, found, features, places, near, seed))
+        whole = Field.of(features, places, seed=seed, scale=scale)
+        heeding = [extend(whole, rows, near, scored, found.tau) for scored in by_number(heeding, found.tau)]
+        mixed = [extend(whole, rows, near, scored, found.tau, mixed=True) for scored in by_number(mixed, found.tau)]
+        return whole, choose(whole, heeding, mixed, np.arange(len(places)))
+
+
+def carry_over(field: Field, found: Found, features: Array, places: Positions, near: Index, seed: int) -> Labels:
+    """Return labels of all observations, by the clusters found on a sample, some thousands at a time."""
+    by = (found.best.kinds, found.best.tails)
+    clusters, counts = Settling(field, *by).estimate(found.best.labels)
+    labels = np.empty(len(places), dtype=np.int64)
+    for start in range(0, len(places), PART):
+        rows = np.arange(start, min(start + PART, len(places)))
+        part = Field.of(features[rows], places.take(rows), seed=seed, scale=field.scale)
+        settling = Settling(part, *by, temper=1.0 / found.tau, mixed=found.mixed)
+        labels[rows] = settling.suit(found.best.labels[near[rows]], clusters, counts)
+    return labels
 
 
 def sample(places: Positions, seed: int) -> tuple[Index, Positions]:
@@ -76,12 +123,14 @@ def sample(places: Positions, seed: int) -> tuple[Index, Positions]:
     return rows, replace(places.take(rows), groups=apart, group_names=np.arange(apart[-1] + 1))
 
 
-def find_candidates(field: Field, places: Positions, seed: int, progress: Progress) -> tuple[list[Scored], list[Scored]]:
+def find_candidates(
+    field: Field, places: Positions, seed: int, progress: Progress
+) -> tuple[list[Scored], list[Scored]]:
     """Return every labelling on the merge paths from all starts, each once: those that heed position, and those that do not."""
     found: dict[bytes, Scored] = {}
     with progress.stage("search"):
         for start in make_starts(field, places, seed):
-            for temper in (1.0, _CALM) if field.chain else (1.0,):
+            for temper in start.tempers if field.chain else (1.0,):
                 for scored in merge_path(field, start.labels, temper=temper):
                     name = scored.labels.tobytes()
                     if name not in found or scored.evidence() < found[name].evidence():
@@ -91,19 +140,48 @@ def find_candidates(field: Field, places: Positions, seed: int, progress: Progre
     return list(found.values()), [scored for scored in mixed if scored.clusters > 1]
 
 
-def choose(field: Field, heeding: list[Scored], mixed: list[Scored]) -> Found:
+def choose(field: Field, heeding: list[Scored], mixed: list[Scored], rows: Index) -> Found:
     """Choose the candidate with the most evidence: at first taking the model at its word, then as far as it is worth it."""
     first = best_of(field, heeding + mixed, 1.0)
-    loose = looseness(field, first)
-    if loose > _LOOSE:
-        tau = max(1.0, sandwich(field, first))
-        if loose < _FREE:
-            first = best_of(field, mixed, 1.0, full=True)
-            tau = max(1.0, sandwich(field, first))
-            first = best_of(field, mixed, tau, full=True)
-        return Found(first, tau, True)
-    tau = max(1.0, sandwich(field, first))
-    return Found(best_of(field, heeding, tau), tau, False)
+    tau, loose = sandwich(field, first), looseness(field, first)
+    if loose <= LOOSE:
+        best = coarsest(field, heeding, tau)
+        return Found(best.labels, best, rows, tau, looseness(field, best), tuple(by_number(heeding, tau)))
+    if loose < FREE:
+        tau = sandwich(field, best_of(field, mixed, 1.0, full=True))
+        first = best_of(field, mixed, tau, full=True)
+    return Found(first.labels, first, rows, tau, loose, tuple(by_number(mixed, tau)))
+
+
+def coarsest(field: Field, candidates: list[Scored], tau: float) -> Scored:
+    """Return the candidate with the fewest clusters that is not clearly worse than the best.
+
+    The more observations count as one, the less the model is to be believed, and the clearer it has to be: up to two standard errors of the
+    difference, by the sums of log densities over blocks (Vuong 1989).
+    """
+    best = best_of(field, candidates, tau)
+    limit = _ERRORS * min(1.0, tau - 1.0)
+    blocks = field.pieces(max(BLOCKS[0], len(field) // _BLOCKS))
+    level = log_densities(field, best)
+    for scored in by_number(candidates, tau):
+        if scored.clusters >= best.clusters:
+            break
+        fewer = score(field, scored.labels)
+        sums = np.bincount(blocks, level - log_densities(field, fewer))
+        if sums.sum() < limit * np.sqrt(sums.size * sums.var()):
+            return fewer
+    return best
+
+
+def by_number(candidates: list[Scored], tau: float) -> list[Scored]:
+    """Return the best candidate of each number of clusters, fewest clusters first; no more than ``_MOST``."""
+    best: dict[int, Scored] = {}
+    for scored in candidates:
+        if scored.clusters <= _MOST and (
+            scored.clusters not in best or scored.evidence(tau) < best[scored.clusters].evidence(tau)
+        ):
+            best[scored.clusters] = scored
+    return [best[number] for number in sorted(best)]
 
 
 def looseness(field: Field, scored: Scored) -> float:
@@ -117,16 +195,14 @@ def looseness(field: Field, scored: Scored) -> float:
 def best_of(field: Field, candidates: list[Scored], tau: float, *, full: bool = False) -> Scored:
     """Return the best candidate, those that come near scored with the dependence and the tails that suit them best."""
     ranked = sorted(candidates, key=lambda scored: scored.evidence(tau, full=full))[:_TOP]
-    return min(
-        (score(field, scored.labels) for scored in ranked), key=lambda scored: scored.evidence(tau, full=full)
-    )
+    return min((score(field, scored.labels) for scored in ranked), key=lambda scored: scored.evidence(tau, full=full))
 
 
-def extend(field: Field, places: Positions, rows: Index, found: Found) -> Found:
-    """Carry the labelling of a sample over to all observations."""
-    near = nearest_rows(places, rows)
-    settling = Settling(field, found.best.kinds, found.best.tails, temper=1.0 / found.tau, mixed=found.mixed)
-    return replace(found, best=score(field, settling.settle(found.best.labels[near], 5)))
+def extend(field: Field, rows: Index, near: Index, scored: Scored, tau: float, *, mixed: bool = False) -> Scored:
+    """Carry a labelling of some rows over to all observations."""
+    settling = Settling(field, scored.kinds, scored.tails, temper=1.0 / tau, mixed=mixed)
+    labels = settling.settle(settling.carry(rows, scored.labels, near), 2)
+    return score(field, labels, kinds=scored.kinds, tails=scored.tails)
 
 
 def nearest_rows(places: Positions, rows: Index) -> Index:

@@ -24,16 +24,20 @@ MANY = 20
 WINDOWS = (20, 30, 45)
 """Neighbours of the local models whose embedding is cut."""
 
-_FAR = 5.0
+CALM = 0.25
+"""What densities count on calm paths, which take more observations to change a label."""
+
+_FAR = 5.0  # robust standard deviations
 _NEXT = 8  # neighbours that regions grow to
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A labelling to begin with, and how it was made."""
+    """A labelling to begin with, how it was made, and how far densities count on the paths that begin there along series."""
 
     name: str
     labels: Labels
+    tempers: tuple[float, ...] = (1.0,)
 
 
 def tame(field: Field) -> Array:
@@ -81,8 +85,9 @@ def make_starts(field: Field, places: Positions, seed: int) -> Iterator[Start]:
     yield Start("regions", regions(field, X, 2 * MANY))
     sizes = np.bincount(places.groups)
     largest = int(np.median(np.repeat(sizes, sizes)))
-    for n in sorted({max(2, min(n, largest // 3)) for n in WINDOWS}):
+    for number, wanted in enumerate(WINDOWS):
+        n = max(2, min(wanted, largest // 3))
         points = embed(X, places, n)
-        yield Start(f"models of {n}", cut_into(points, MANY, seed))
-        if n == min(WINDOWS[0], largest // 3):
-            yield Start(f"regions of models of {n}", regions(field, points, MANY))
+        yield Start(f"models of {n}", cut_into(points, MANY, seed), ((1.0,), (1.0, CALM), (CALM,))[number])
+        if number == 0:
+            yield Start(f"regions of models of {n}", regions(field, points, MANY), (CALM,))
