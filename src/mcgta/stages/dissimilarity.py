@@ -21,6 +21,8 @@ MODEL_BASED = ("wasserstein2", "kl", "js", "tv")
 FEATURE_BASED = ("euclidean", "cosine")
 DISSIMILARITIES = ("wasserstein2", "euclidean", "cosine", "kl", "js", "tv")
 NEEDS_DEFINITE = ("kl", "js", "tv")
+TRANSPORT = ("wasserstein2",)
+"""What has bounds, and a known distribution for models of one Gaussian."""
 
 _TILE = 128
 _TILE_BYTES = 2**23
