@@ -20,6 +20,7 @@ from mcgta.stages.clustering import Clustering, Near, cluster, cluster_by_object
 from mcgta.stages.dissimilarity import (
     FEATURE_BASED,
     NEEDS_DEFINITE,
+    TRANSPORT,
     Dissimilarity,
     compare_features,
     compare_models,
@@ -207,7 +208,6 @@ class Algorithm:
         assert models is not None
         with progress.stage("neighbourhoods"):
             near = find_neighborhoods(data.positions, data.n_neighbors, weights=self.weights)
-        compared = models.take(kept)
         if not near.complete[kept].all():
             raise ValueError(
                 f"n_neighbors={data.n_neighbors}: local_models has models of observations that do not have so many neighbours, "
@@ -218,7 +218,8 @@ class Algorithm:
             return self.models_on(X, neighborhoods, None, data.seed, Progress())
 
         null = draw_null(models, near, fit, covariance=self.covariance, random_state=data.seed, progress=progress)
-        return Significance(null, near.take(kept), compared.chance)
+        scale = np.ones(kept.size) if self.dissimilarity == "calibrated" else models.take(kept).chance
+        return Significance(null, near.take(kept), scale)
 
     def choose_margin(
         self, significance: Significance | None, places: Positions, semivariogram: Semivariogram, seed: int
@@ -310,7 +311,9 @@ class Algorithm:
         if level is not None:
             assert stages.significance is not None
             return stages.significance.radius(level)
-        if self.eps != "auto" or self.clusterer != "dbscan" or models is None or self.dissimilarity != "wasserstein2":
+        if self.eps != "auto" or self.clusterer != "dbscan" or models is None or self.dissimilarity not in TRANSPORT:
             return self.eps
+        if self.dissimilarity == "calibrated":
+            return EPS_SHARE
         expected = null_expectation(models.covariances[models.fitted], stages.data.n_neighbors)
         return float(EPS_SHARE * np.median(expected))

@@ -95,9 +95,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         Components of that mixture; None takes the number with the least BIC.
     prior_strength : float or None
         Weight of the prior, in observations; None is n.
-    dissimilarity : {"wasserstein2", "euclidean", "cosine", "kl", "js", "tv"}
-        How pairs are compared: W2 squared, Kullback-Leibler (symmetrised), Jensen-Shannon or total variation of the
-        models; squared Euclidean or cosine distance of the features, for which no models are fitted.
+    dissimilarity : {"wasserstein2", "calibrated", "euclidean", "cosine", "kl", "js", "tv"}
+        How pairs are compared: W2 squared; W2 squared in units of what two samples of n from one model would show, the mean
+        for the two models; Kullback-Leibler (symmetrised), Jensen-Shannon or total variation of the models; squared Euclidean
+        or cosine distance of the features, for which no models are fitted.
     metric : {"auto", "time", "euclidean", "haversine", "spacetime", "precomputed"} or callable
         Distance of positions. "auto" is time for one column, haversine for columns named longitude and latitude
         (or GeoPandas points in degrees), else euclidean.
