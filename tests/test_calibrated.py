@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.cluster import DBSCAN
+from sklearn.metrics import adjusted_rand_score
 
 import mcgta.algorithm
 import naive
@@ -182,6 +183,21 @@ def test_features_in_another_unit_get_the_same_labels():
     np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
     assert fits[0].eps_ == pytest.approx(fits[1].eps_)
     assert fits[0].margin_ == pytest.approx(fits[1].margin_)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_one_radius_serves_loud_and_quiet_states(seed):
+    """Four states whose standard deviations go from 1 to 30; the radius of the median one suits few of them."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(rng.permutation(np.arange(24) % 4), 50)
+    means, loudness = 3 * rng.normal(size=(4, 3)), np.geomspace(1, 30, 4)
+    X = (rng.normal(size=(1200, 3)) + means[truth]) * loudness[truth, None]
+    plain, units = (
+        adjusted_rand_score(truth, MCGTA(20, dissimilarity=kind, eps="50%").fit(X).labels_)
+        for kind in ("wasserstein2", "calibrated")
+    )
+    assert units > 0.55
+    assert units > plain + 0.1
 
 
 @pytest.mark.parametrize("scales", [0.0, 0.3, 1.5])
