@@ -304,6 +304,34 @@ def simulated_null(cov, n, repeats, seed):
     return float(np.mean(values)), float(np.std(values) / math.sqrt(repeats))
 
 
+def chance(cov, n):
+    """W2 squared to be expected of two samples of n from one Gaussian, to first order."""
+    values = [float(x) for x in np.linalg.eigvalsh(cov)]
+    shape = math.fsum(a * b * (1 + (k == m)) / (a + b) for k, a in enumerate(values) for m, b in enumerate(values))
+    return (2 * math.fsum(values) + shape) / n
+
+
+def simulated_ratios(cov, n, shared, repeats, seed):
+    """W2 squared over its expectation for the Gaussians fitted to two samples of n that have ``shared`` members in common."""
+    rng, d = np.random.default_rng(seed), len(cov)
+    out = []
+    for _ in range(repeats):
+        drawn = rng.multivariate_normal(np.zeros(d), cov, 2 * n - shared)
+        a, b = drawn[:n], drawn[n - shared :]
+        covs = [np.atleast_2d(np.cov(x.T, bias=True)) for x in (a, b)]
+        expected = (1 - shared / n) * (chance(covs[0], n) + chance(covs[1], n)) / 2
+        out.append(wasserstein2(a.mean(axis=0), covs[0], b.mean(axis=0), covs[1]) / expected)
+    return np.array(out)
+
+
+def overlap(members_a, weights_a, members_b, weights_b):
+    """What the variance of a difference of weighted means falls short by for common members."""
+    a = dict(zip(members_a.tolist(), weights_a.tolist(), strict=True))
+    b = dict(zip(members_b.tolist(), weights_b.tolist(), strict=True))
+    apart = sum((a.get(k, 0) - b.get(k, 0)) ** 2 for k in {*a, *b})
+    return 1 - apart / (sum(w * w for w in a.values()) + sum(w * w for w in b.values()))
+
+
 # -------------------------------------------------------------------------------------------------------- semivariogram
 
 

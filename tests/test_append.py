@@ -112,6 +112,8 @@ OPTIONS = (
     {"covariance": "oas", "clusterer": "optics"},
     {"covariance": "ledoit_wolf", "beta": 0.3, "margin": 0.2},
     {"dissimilarity": "kl", "eps": 2.0},
+    {"dissimilarity": "calibrated", "weights": "triangular"},
+    {"dissimilarity": "calibrated", "clusterer": "hdbscan", "min_samples": 4},
     {"dissimilarity": "euclidean", "lags": 1},
     {"dissimilarity": "cosine", "eps": 0.1},
     {"semivariogram": "empirical", "bins": 12, "min_cluster_size": 8},

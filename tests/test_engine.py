@@ -34,10 +34,13 @@ def cases():
 
 
 CASES = {name: (X, where) for name, X, where in cases()}
+CALIBRATED = {"dissimilarity": "calibrated", "eps": 0.6, "margin": "10%"}
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("options", [{}, {"beta": 0.0}, {"margin": 0.3, "eps": 0.2}, {"min_cluster_size": 30}])
+@pytest.mark.parametrize(
+    "options", [{}, {"beta": 0.0}, {"margin": 0.3, "eps": 0.2}, {"min_cluster_size": 30}, CALIBRATED]
+)
 def test_the_tree_gives_what_the_table_gives(by_tree, name, options):
     X, where = CASES[name]
     by_tree(False)

@@ -20,7 +20,7 @@ from mcgta.stages.dissimilarity import DISSIMILARITIES, Compiled
 from mcgta.stages.local_models import COVARIANCES
 from mcgta.stages.neighborhoods import KERNELS
 
-EPS = {"wasserstein2": 4.0, "euclidean": 4.0, "cosine": 0.2, "kl": 20.0, "js": 0.6, "tv": 0.9}
+EPS = {"wasserstein2": 4.0, "calibrated": 8.0, "euclidean": 4.0, "cosine": 0.2, "kl": 20.0, "js": 0.6, "tv": 0.9}
 
 
 def fit(example, **params):

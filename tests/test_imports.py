@@ -34,10 +34,12 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 # Within the stages, the order of Algorithm 1.
 STAGES = [
     "neighborhoods",
+    "overlap",
     "surroundings",
     "lags",
     "prior",
     "local_models",
+    "null_distribution",
     "dissimilarity",
     "curve_fit",
     "semivariogram",
@@ -45,6 +47,7 @@ STAGES = [
     "tree_census",
     "pair_census",
     "empirical",
+    "significance",
     "labelling",
     "loss",
     "loss_rows",

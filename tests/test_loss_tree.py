@@ -34,6 +34,7 @@ def make_loss(
     beta=0.5,
     margin=0.1,
     model="spherical",
+    kind="wasserstein2",
     **more,
 ):
     """The loss of a data set, stage by stage."""
@@ -43,7 +44,7 @@ def make_loss(
         data = sort_observations(X, places, n_neighbors=n, lags=0, seed=0)
         models = fit_local_models(data.X, find_neighborhoods(data.positions, n, weights=weights))
         kept = np.flatnonzero(models.fitted)
-        compared = compare_models(models.take(kept))
+        compared = compare_models(models.take(kept), kind)
         places = data.positions.take(kept)
         curve = fit_semivariogram(empirical_semivariogram(compared, places), model)
     return Loss(compared, places, curve, beta, margin, **more)
@@ -99,11 +100,12 @@ def agrees(loss, eps, min_samples, n_jobs=1):
     within_range=st.booleans(),
     min_samples=st.integers(1, 25),
     share=st.floats(0, 1),
+    kind=st.sampled_from(["wasserstein2", "calibrated"]),
 )
 def test_labels_and_cores_are_those_of_the_dense_table(
-    seed, count, d, place, grouped, repeats, beta, margin, model, within_range, min_samples, share
+    seed, count, d, place, grouped, repeats, beta, margin, model, within_range, min_samples, share, kind
 ):
-    options = {"beta": beta, "margin": margin, "model": model, "within_range": within_range}
+    options = {"beta": beta, "margin": margin, "model": model, "within_range": within_range, "kind": kind}
     loss = draw_loss(seed, count, d, place, grouped, repeats, **options)
     values = np.sort(loss.matrix(), axis=None)
     eps = values[int(share**3 * (values.size - 1))]  # one of the losses: as near a tie as can be
@@ -124,11 +126,12 @@ def test_no_cluster_and_one_cluster(eps):
     assert agrees(loss, eps, 8).max() == (0 if eps > 1 else -1)
 
 
+@pytest.mark.parametrize("kind", ["wasserstein2", "calibrated"])
 @pytest.mark.parametrize("margin", [0.0, 2.0])
-def test_hundreds_of_equal_models_agree(margin):
+def test_hundreds_of_equal_models_agree(margin, kind):
     X = np.zeros((400, 2))
     X[::2] = np.random.default_rng(0).normal(size=(1, 2))
-    loss = make_loss(X, margin=margin, beta=1.0)
+    loss = make_loss(X, margin=margin, beta=1.0, kind=kind)
     for eps in (0.0, 1e-12, 0.5):
         agrees(loss, eps, 10)
 
@@ -142,10 +145,11 @@ def test_small_clusters_are_dropped():
     np.testing.assert_array_equal(found.core, expected.core)
 
 
+@pytest.mark.parametrize("kind", ["wasserstein2", "calibrated"])
 @pytest.mark.parametrize("place", ["steps", "plane", "sphere"])
 @pytest.mark.parametrize(("d", "min_samples"), [(1, 1), (2, 7), (3, 20), (5, 4), (9, 12)])
-def test_nearest_losses_and_strengths_are_those_of_the_dense_table(place, d, min_samples):
-    loss = draw_loss(d, 180, d, place, False, "none", beta=1.0)
+def test_nearest_losses_and_strengths_are_those_of_the_dense_table(place, d, min_samples, kind):
+    loss = draw_loss(d, 180, d, place, False, "none", beta=1.0, kind=kind)
     matrix, tree = loss.matrix(), LossTree.of(loss)
     own, _ = tree.own(np.ones(len(loss), dtype=bool), min_samples)
     np.testing.assert_array_equal(own, np.partition(matrix, min_samples - 1, axis=1)[:, min_samples - 1])
@@ -177,9 +181,10 @@ def reachability(loss, min_samples):
     beta=st.sampled_from([0.0, 0.5, 5.0]),
     margin=st.sampled_from([0.0, 1.0]),
     min_samples=st.integers(1, 25),
+    kind=st.sampled_from(["wasserstein2", "calibrated"]),
 )
-def test_the_spanning_tree_weighs_what_scipys_does(seed, count, d, place, repeats, beta, margin, min_samples):
-    loss = draw_loss(seed, count, d, place, False, repeats, beta=beta, margin=margin)
+def test_the_spanning_tree_weighs_what_scipys_does(seed, count, d, place, repeats, beta, margin, min_samples, kind):
+    loss = draw_loss(seed, count, d, place, False, repeats, beta=beta, margin=margin, kind=kind)
     dense = reachability(loss, min_samples)
     above = np.triu(dense + 1.0, 1)  # SciPy takes zeros for edges that are not there
     expected = np.sort(minimum_spanning_tree(above).data) - 1.0

@@ -134,7 +134,7 @@ def test_rescaling_features_scales_the_dissimilarity_by_the_square(seed, c):
     np.testing.assert_array_equal(fit(c * X, None, eps=0.4 * c**2).labels_, labels)
 
 
-@pytest.mark.parametrize("dissimilarity", ["wasserstein2", "kl", "js", "euclidean"])
+@pytest.mark.parametrize("dissimilarity", ["wasserstein2", "calibrated", "kl", "js", "euclidean"])
 def test_workers_change_nothing_bit_for_bit(series, dissimilarity):
     fits = [
         MCGTA(6, dissimilarity=dissimilarity, eps=0.6, semivariogram="empirical", n_jobs=n_jobs).fit(
@@ -155,7 +155,7 @@ def test_workers_change_nothing_for_the_minimum_covariance_determinant(series):
     np.testing.assert_array_equal(models[0].covariances, models[1].covariances)
 
 
-@pytest.mark.parametrize("kind", ["wasserstein2", "kl", "js", "tv"])
+@pytest.mark.parametrize("kind", ["wasserstein2", "calibrated", "kl", "js", "tv"])
 @given(seed=SEEDS, tile=st.integers(1, 40))
 @FEW
 def test_tile_sizes_change_nothing_bit_for_bit(kind, seed, tile):

@@ -36,21 +36,23 @@ def agrees(loss, min_samples, n_jobs=1):
     model=st.sampled_from(["spherical", "exponential", "gaussian", "stable", "matern", "empirical"]),
     within_range=st.booleans(),
     min_samples=st.integers(2, 25),
+    kind=st.sampled_from(["wasserstein2", "calibrated"]),
 )
 def test_the_ordering_is_that_of_the_dense_table(
-    seed, count, d, place, grouped, repeats, beta, margin, model, within_range, min_samples
+    seed, count, d, place, grouped, repeats, beta, margin, model, within_range, min_samples, kind
 ):
-    options = {"beta": beta, "margin": margin, "model": model, "within_range": within_range}
+    options = {"beta": beta, "margin": margin, "model": model, "within_range": within_range, "kind": kind}
     agrees(draw_loss(seed, count, d, place, grouped, repeats, **options), min_samples, n_jobs=1 + seed % 2)
 
 
+@pytest.mark.parametrize("kind", ["wasserstein2", "calibrated"])
 @pytest.mark.parametrize("margin", [0.0, 2.0])
 @pytest.mark.parametrize("min_samples", [2, 10, 250])
-def test_hundreds_of_equal_models_stand_in_the_order_of_rows(margin, min_samples):
+def test_hundreds_of_equal_models_stand_in_the_order_of_rows(margin, min_samples, kind):
     X = np.zeros((400, 2))
     X[::2] = np.random.default_rng(0).normal(size=(1, 2))
     X[300:] += 1
-    agrees(make_loss(X, margin=margin, beta=1.0), min_samples)
+    agrees(make_loss(X, margin=margin, beta=1.0, kind=kind), min_samples)
 
 
 @pytest.mark.parametrize("d", [2, 3, 9])

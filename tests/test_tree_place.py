@@ -55,7 +55,7 @@ def read_places(rng, kind, count, groups):
     return read_positions(positions, count, groups=groups, metric=metric, metric_params=params)
 
 
-def draw(seed, count, d, place, repeats):
+def draw(seed, count, d, place, repeats, kind="wasserstein2"):
     """Models and places of observations in groups, and a semivariogram of them."""
     rng = np.random.default_rng(seed)
     states = np.repeat(rng.integers(0, 3, count // 10 + 1), 10)[:count, None]
@@ -71,14 +71,14 @@ def draw(seed, count, d, place, repeats):
         models = fit_local_models(data.X, find_neighborhoods(data.positions, 5))
         kept = np.flatnonzero(models.fitted)
         models, places = models.take(kept), data.positions.take(kept)
-        curve = fit_semivariogram(empirical_semivariogram(compare_models(models), places), "spherical")
+        curve = fit_semivariogram(empirical_semivariogram(compare_models(models, kind), places), "spherical")
     return rng, models, places, curve
 
 
-def naive_place(models, places, curve, options, fitted, new, membership):
+def naive_place(models, places, curve, options, fitted, new, membership, kind="wasserstein2"):
     """The table of all new observations with all anchors."""
     both = np.r_[fitted[membership.anchors], new]
-    loss = Loss(compare_models(models.take(both)), places.take(both), curve, **options)
+    loss = Loss(compare_models(models.take(both), kind), places.take(both), curve, **options)
     size = membership.anchors.size
     return membership.assign(loss.between(size + np.arange(new.size), np.arange(size)))
 
@@ -94,9 +94,12 @@ def naive_place(models, places, curve, options, fitted, new, membership):
     margin=st.sampled_from([0.0, 1.0, -1.0]),
     within_range=st.booleans(),
     holds=st.sampled_from(["nothing", "ties", "noise", "zero", "open", "open"]),
+    kind=st.sampled_from(["wasserstein2", "calibrated"]),
 )
-def test_labels_and_strengths_are_those_of_the_table(seed, count, d, place, repeats, beta, margin, within_range, holds):
-    rng, models, places, curve = draw(seed, count, d, place, repeats)
+def test_labels_and_strengths_are_those_of_the_table(
+    seed, count, d, place, repeats, beta, margin, within_range, holds, kind
+):
+    rng, models, places, curve = draw(seed, count, d, place, repeats, kind)
     options = {"beta": beta, "margin": margin, "within_range": within_range}
     known = rng.random(len(models)) < 0.7
     fitted, new = np.flatnonzero(known), np.flatnonzero(~known)
@@ -104,7 +107,7 @@ def test_labels_and_strengths_are_those_of_the_table(seed, count, d, place, repe
         new = np.r_[new, rng.choice(fitted, 5)]
     unseen = rng.random(len(places)) < (0.3 if seed % 3 else 0.0)
     unseen[fitted] = False
-    loss = Loss(compare_models(models.take(fitted)), places.take(fitted), curve, **options)
+    loss = Loss(compare_models(models.take(fitted), kind), places.take(fitted), curve, **options)
     anchors = np.flatnonzero(rng.random(fitted.size) < rng.choice([0.1, 0.6, 1.0]))
     clusters = int(rng.integers(1, 5))
     values = np.quantile(loss.matrix(), rng.uniform(0, 0.5, clusters))
@@ -123,12 +126,12 @@ def test_labels_and_strengths_are_those_of_the_table(seed, count, d, place, repe
     names = np.arange(places.group_names.size + 1)
     codes = np.where(unseen, names[-1], places.groups)
     apart = replace(places, groups=codes, group_names=names)
-    expected = naive_place(models, apart, curve, options, fitted, new, membership)
+    expected = naive_place(models, apart, curve, options, fitted, new, membership, kind)
 
-    (packed,) = compare_models(models.take(new)).parts
+    parts = compare_models(models.take(new), kind).parts
     ready = tree.anchors(anchors, told, float(radii.max()), samples)
     groups = np.where(unseen[new], -1, places.groups[new])
-    reach, rows = tree.place(ready, packed, places.take(new), groups, n_jobs=1 + seed % 2)
+    reach, rows = tree.place(ready, parts, places.take(new), groups, n_jobs=1 + seed % 2)
     found = membership.place(reach, np.searchsorted(anchors, rows)) if anchors.size else expected
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
@@ -151,8 +154,8 @@ def test_rounding_of_positions_counts_as_in_the_table(far):
     membership = Membership(anchors, np.zeros(anchors.size, np.int64), np.zeros(anchors.size), np.array([100.0]))
     expected = naive_place(models, places, curve, {"beta": 5.0}, fitted, new, membership)
     tree = LossTree.of(loss)
-    (packed,) = compare_models(models.take(new)).parts
-    reach, rows = tree.place(tree.anchors(anchors, membership.own, 100.0), packed, places.take(new), places.groups[new])
+    parts = compare_models(models.take(new)).parts
+    reach, rows = tree.place(tree.anchors(anchors, membership.own, 100.0), parts, places.take(new), places.groups[new])
     np.testing.assert_array_equal(membership.place(reach, np.searchsorted(anchors, rows))[1], expected[1])
 
 

@@ -16,6 +16,7 @@ from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss, Objective
 from mcgta.stages.membership import Membership
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
+from mcgta.stages.null_distribution import NullDistribution
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
 from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
 from mcgta.tuning.blocks import BlockSplit
@@ -39,6 +40,7 @@ __all__ = [
     "Membership",
     "MixturePrior",
     "Neighborhoods",
+    "NullDistribution",
     "Objective",
     "PairTest",
     "Positions",

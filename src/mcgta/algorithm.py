@@ -20,6 +20,7 @@ from mcgta.stages.clustering import Clustering, Near, cluster, cluster_by_object
 from mcgta.stages.dissimilarity import (
     FEATURE_BASED,
     NEEDS_DEFINITE,
+    TRANSPORT,
     Dissimilarity,
     compare_features,
     compare_models,
@@ -32,8 +33,10 @@ from mcgta.stages.loss import Loss
 from mcgta.stages.loss_rows import LossRows
 from mcgta.stages.loss_tree import LossTree
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
+from mcgta.stages.null_distribution import draw_null
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
 from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
+from mcgta.stages.significance import Significance, read_level
 from mcgta.types import Array, Index, Labels
 
 EPS_SHARE = 0.4
@@ -53,6 +56,7 @@ class Stages:
     loss : which holds dissimilarity, positions and semivariogram
     cores : of those that the loss is about, whether they are known to be core (1) or not (0), or have to be counted
         out (-1), for DBSCAN; None where nothing is known
+    significance : what differs by more than chance; None where nobody has asked
     """
 
     data: Observations
@@ -62,6 +66,7 @@ class Stages:
     failed: dict[int, str]
     loss: Loss
     cores: Labels | None = None
+    significance: Significance | None = None
 
     @property
     def rows(self) -> Index:
@@ -191,9 +196,46 @@ class Algorithm:
         )
         return fit_semivariogram(empirical, self.semivariogram, adapt=self.max_lag is None)
 
-    def loss(self, dissimilarity: Dissimilarity, places: Positions, semivariogram: Semivariogram) -> Loss:
+    @property
+    def asks_for_levels(self) -> bool:
+        """Whether the margin or the radius is given as a significance level."""
+        return read_level(self.margin) is not None or read_level(self.eps) is not None
+
+    def significance(
+        self, data: Observations, models: LocalModels | None, kept: Index, progress: Progress
+    ) -> Significance:
+        """Find out how much models of one Gaussian differ, for the rows of ``data`` that can be compared."""
+        assert models is not None
+        with progress.stage("neighbourhoods"):
+            near = find_neighborhoods(data.positions, data.n_neighbors, weights=self.weights)
+        if not near.complete[kept].all():
+            raise ValueError(
+                f"n_neighbors={data.n_neighbors}: local_models has models of observations that do not have so many neighbours, "
+                "so there is no telling how much they differ by chance"
+            )
+
+        def fit(X: Array, neighborhoods: Neighborhoods) -> LocalModels:
+            return self.models_on(X, neighborhoods, None, data.seed, Progress())
+
+        null = draw_null(models, near, fit, covariance=self.covariance, random_state=data.seed, progress=progress)
+        scale = np.ones(kept.size) if self.dissimilarity == "calibrated" else models.take(kept).chance
+        return Significance(null, near.take(kept), scale)
+
+    def choose_margin(
+        self, significance: Significance | None, places: Positions, semivariogram: Semivariogram, seed: int
+    ) -> float:
+        """Return the margin, by way of what models of one Gaussian differ where it is given as a level."""
+        level = read_level(self.margin)
+        if level is None:
+            return float(self.margin)
+        assert significance is not None
+        return significance.margin(level, semivariogram, places, random_state=seed, n_jobs=self.n_jobs)
+
+    def loss(
+        self, dissimilarity: Dissimilarity, places: Positions, semivariogram: Semivariogram, margin: float
+    ) -> Loss:
         """Return the loss of every pair."""
-        options = (float(self.beta), float(self.margin), bool(self.hinge), bool(self.within_range))
+        options = (float(self.beta), margin, bool(self.hinge), bool(self.within_range))
         return Loss(dissimilarity, places, semivariogram, *options)
 
     def choose_engine(self, count: int, features: int, *, neighbors: int = 0) -> Engine:
@@ -264,9 +306,14 @@ class Algorithm:
         return n_neighbors if self.min_samples == "auto" else int(self.min_samples)
 
     def _choose_eps(self, stages: Stages) -> float | str:
-        """Return the radius where the user leaves it to us and the clusterer needs one."""
-        models = stages.models
-        if self.eps != "auto" or self.clusterer != "dbscan" or models is None or self.dissimilarity != "wasserstein2":
+        """Return the radius where the user gives a level, or leaves it to us and the clusterer needs one."""
+        models, level = stages.models, read_level(self.eps)
+        if level is not None:
+            assert stages.significance is not None
+            return stages.significance.radius(level)
+        if self.eps != "auto" or self.clusterer != "dbscan" or models is None or self.dissimilarity not in TRANSPORT:
             return self.eps
+        if self.dissimilarity == "calibrated":
+            return EPS_SHARE
         expected = null_expectation(models.covariances[models.fitted], stages.data.n_neighbors)
         return float(EPS_SHARE * np.median(expected))

@@ -91,7 +91,10 @@ def append_stages(
     semivariogram = before.semivariogram
     if semivariogram is None:
         semivariogram = algorithm.fit_semivariogram(dissimilarity, there, data.seed, progress)
-    stages = Stages(data, before.prior, models, kept, failed, algorithm.loss(dissimilarity, there, semivariogram))
+    significance = algorithm.significance(data, models, kept, progress) if algorithm.asks_for_levels else None
+    margin = algorithm.choose_margin(significance, there, semivariogram, data.seed)
+    loss = algorithm.loss(dissimilarity, there, semivariogram, margin)
+    stages = Stages(data, before.prior, models, kept, failed, loss, significance=significance)
     if engine.name != "tree":
         return stages, None
     with progress.stage("tree"):

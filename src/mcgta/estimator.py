@@ -15,7 +15,7 @@ from mcgta.appending import Before, append_stages
 from mcgta.archive import Archived
 from mcgta.fitted import FITTED, check_fitted
 from mcgta.observations import read_new, sort_observations
-from mcgta.parameters import RULES
+from mcgta.parameters import RULES, check_testable
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
 from mcgta.stages.clustering import Clustering, Near, densities, settle
@@ -23,13 +23,14 @@ from mcgta.stages.cuts import Cuts
 from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
 from mcgta.stages.empirical import ERROR
 from mcgta.stages.engine import SMALL, Engine
-from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
+from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, calibrated_test, labelling_test, pair_test
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
 from mcgta.stages.loss_tree import LossTree, serves
 from mcgta.stages.membership import Membership
 from mcgta.stages.semivariogram import Semivariogram
-from mcgta.types import Array, Labels
+from mcgta.stages.significance import Significance, read_level
+from mcgta.types import Array, Index, Labels
 
 _AFTER_SEMIVARIOGRAM = (
     "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "n_jobs",
@@ -42,6 +43,7 @@ _AGAIN = (
     "_tree",
     "_every",
     "_reference",
+    "_significance",
 )  # what can be computed again from the rest, and is not saved
 
 
@@ -93,9 +95,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         Components of that mixture; None takes the number with the least BIC.
     prior_strength : float or None
         Weight of the prior, in observations; None is n.
-    dissimilarity : {"wasserstein2", "euclidean", "cosine", "kl", "js", "tv"}
-        How pairs are compared: W2 squared, Kullback-Leibler (symmetrised), Jensen-Shannon or total variation of the
-        models; squared Euclidean or cosine distance of the features, for which no models are fitted.
+    dissimilarity : {"wasserstein2", "calibrated", "euclidean", "cosine", "kl", "js", "tv"}
+        How pairs are compared: W2 squared; W2 squared in units of what two samples of n from one model would show, the mean
+        for the two models; Kullback-Leibler (symmetrised), Jensen-Shannon or total variation of the models; squared Euclidean
+        or cosine distance of the features, for which no models are fitted.
     metric : {"auto", "time", "euclidean", "haversine", "spacetime", "precomputed"} or callable
         Distance of positions. "auto" is time for one column, haversine for columns named longitude and latitude
         (or GeoPandas points in degrees), else euclidean.
@@ -113,19 +116,21 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         are compared as that takes. With 0 all pairs are.
     beta : float, default=1.0
         Weight of the penalty; 0 is the paper's MC-GTA-wo.
-    margin : float, default=0.0
-        delta, by which a pair must stay below its expected dissimilarity.
+    margin : float or a level such as "5%", default=0.0
+        delta, by which a pair must stay below its expected dissimilarity. A significance level is the share of pairs of one
+        Gaussian, at distances within the range, that would be penalised; see :meth:`p_value` for what that assumes.
     hinge : bool, default=True
         Cut the penalty off at zero. False needs a clusterer object that takes negative values.
     within_range : bool, default=True
         Penalise only pairs within the range of the semivariogram.
     clusterer : {"dbscan", "hdbscan", "optics"} or object
         The algorithm, or any object with ``fit_predict`` on a precomputed matrix.
-    eps : float or "auto"
-        DBSCAN's radius, in the unit of the loss. "auto" is 0.4 of the W2 squared that two samples of n from one model would
-        show, for the median observation; for other dissimilarities the knee of the curve of losses to the
-        ``min_samples``-th nearest. With OPTICS the height of the cut (xi method by default), with HDBSCAN the loss below
-        which clusters are not split (0 by default).
+    eps : float, "auto" or a level such as "5%"
+        DBSCAN's radius, in the unit of the loss. A significance level is the share of pairs of one Gaussian, of the median
+        scale and without common neighbours, whose W2 squared would be beyond it. "auto" is 0.4 of the W2 squared that two
+        samples of n from one model would show, for the median observation; for other dissimilarities the knee of the curve of
+        losses to the ``min_samples``-th nearest. With OPTICS the height of the cut (xi method by default), with HDBSCAN the
+        loss below which clusters are not split (0 by default).
     min_samples : int or "auto"
         Observations that make a place dense, itself included; "auto" is n.
     min_cluster_size : int or None
@@ -166,6 +171,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     n_neighbors_ : the size of the neighbourhoods
     min_samples_ : the observations that make a place dense
     eps_ : the radius; NaN where the clusterer has none
+    margin_ : the margin
     positions_ : Positions
     prior_ : MixturePrior or None
     dissimilarity_error_ : typical sampling error of "js" and "tv"; 0 for the others, which are exact
@@ -185,6 +191,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     _tree: LossTree | None
     _every: Cuts | None
     _reference: Reference | None
+    _significance: Significance | None
 
     def __init__(
         self,
@@ -206,7 +213,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         max_lag: float | None = None,
         semivariogram_error: float = ERROR,
         beta: float = 1.0,
-        margin: float = 0.0,
+        margin: float | str = 0.0,
         hinge: bool = True,
         within_range: bool = True,
         clusterer: Any = "dbscan",
@@ -277,8 +284,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         if engine.name == "dense":
             dissimilarity.matrix(n_jobs=self.n_jobs, progress=progress)
         semivariogram = algorithm.fit_semivariogram(dissimilarity, places, data.seed, progress)  # lines 6-8
-        loss = algorithm.loss(dissimilarity, places, semivariogram)  # line 9
-        self._cluster(algorithm, Stages(data, prior, models, kept, failed, loss), engine, None, progress)  # line 10
+        significance = algorithm.significance(data, models, kept, progress) if algorithm.asks_for_levels else None
+        margin = algorithm.choose_margin(significance, places, semivariogram, data.seed)
+        loss = algorithm.loss(dissimilarity, places, semivariogram, margin)  # line 9
+        stages = Stages(data, prior, models, kept, failed, loss, significance=significance)
+        self._cluster(algorithm, stages, engine, None, progress)  # line 10
         return self._note_columns(shape)
 
     def refit(self, **params: Any) -> Self:
@@ -299,17 +309,20 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         dissimilarity = stages.loss.dissimilarity
         if engine.name == "dense":
             dissimilarity.matrix(n_jobs=new.n_jobs, progress=progress)
-        loss = algorithm.loss(dissimilarity, stages.loss.positions, stages.loss.semivariogram)
-        new._cluster(algorithm, replace(stages, loss=loss), engine, self._tree, progress)
+        significance = self._calibrated(stages, progress) if algorithm.asks_for_levels else self._significance
+        places, semivariogram = stages.loss.positions, stages.loss.semivariogram
+        margin = algorithm.choose_margin(significance, places, semivariogram, self._seed)
+        loss = algorithm.loss(dissimilarity, places, semivariogram, margin)
+        new._cluster(algorithm, replace(stages, loss=loss, significance=significance), engine, self._tree, progress)
         return new._note_columns(self)
 
     def append(self, X: Any, *, positions: Any = None, groups: Any = None, refresh: bool = False) -> Self:
         """Add observations to the fit, at the end of a series or anywhere else, and cluster all of them again.
 
         The result is that of a fit on all observations, the new ones after the others, with the ``n_neighbors_``,
-        ``min_samples_``, ``prior_``, ``semivariogram_`` and ``eps_`` of this one, and its parameters. Only local models
-        whose neighbourhood has changed are fitted; along time, with uniform weights, also those behind a new row in the middle
-        of a series. Where something fails, the fit stays as it was.
+        ``min_samples_``, ``prior_``, ``semivariogram_``, ``margin_`` and ``eps_`` of this one, and its parameters. Only local
+        models whose neighbourhood has changed are fitted; along time, with uniform weights, also those behind a new row in the
+        middle of a series. Where something fails, the fit stays as it was.
 
         Parameters
         ----------
@@ -321,8 +334,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         groups : array-like of labels or None
             As in :meth:`fit`; there may be new ones.
         refresh : bool, default=False
-            Estimate the semivariogram, and the radius where ``eps="auto"``, anew from all observations, which is worth it as
-            a fit grows. (:meth:`refit` estimates such a radius anew in any case.)
+            Estimate the semivariogram, the radius where ``eps="auto"``, and both radius and margin where they are levels such
+            as "5%", anew from all observations, which is worth it as a fit grows. (:meth:`refit` estimates such a radius or
+            margin anew in any case.)
 
         Returns
         -------
@@ -346,8 +360,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
                 "to be fitted; use fit, with the models of all observations"
             )
         new, progress = type(self)(**params), Progress(self.progress)
-        if not refresh and params["clusterer"] == "dbscan":  # others have no radius that depends on the data
-            params["eps"] = self.eps_
+        if not refresh:
+            params["margin"] = self.margin_
+            if params["clusterer"] == "dbscan" or read_level(params["eps"]) is not None:  # which depend on the data
+                params["eps"] = self.eps_
         algorithm = Algorithm(params)
         features = read_features(self, X, reset=False)
         count = self.labels_.size + features.shape[0]
@@ -455,11 +471,91 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         rows = stages.rows.tolist()
         return pair_test(stages.loss, rows.index(i), rows.index(j))
 
-    def goodness_of_fit(self) -> GoodnessOfFit:
-        """Count the pairs within clusters that pass the test, by distance. All of them are compared, however many there are."""
+    def p_value(self, i: Any, j: Any) -> Any:
+        """Return how probable a W2 squared as large as that of observations ``i`` and ``j`` is if they come from one Gaussian.
+
+        Small values say that the two differ by more than chance. What chance does is simulated, with the seed of the fit:
+        samples are drawn from some of the local models and fitted as these were. Neighbourhoods that overlap make models
+        alike, which is accounted for; the same neighbourhood gives 1. Observations are taken to be independent given their
+        model, so values are too small where features follow their predecessors, or with ``lags``. Only for W2 squared (plain or
+        "calibrated") and without a prior.
+
+        Parameters
+        ----------
+        i, j : int or arrays of int
+            Rows of observations with a model, by NumPy's rules of broadcasting.
+
+        Returns
+        -------
+        float, or an array of the shape of both
+
+        Examples
+        --------
+        >>> from mcgta import MCGTA
+        >>> from mcgta.datasets import make_series
+        >>> data = make_series(600, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=20)
+        >>> model = MCGTA(n_neighbors=30).fit(data.X)
+        >>> model.p_value(0, 0)
+        1.0
+        """
+        check_is_fitted(self)
+        check_testable(self._algorithm.params, "p_value needs to know how much models differ by chance")
         stages = self._restore()
+        back = np.full(self.labels_.size, -1)
+        back[stages.rows] = np.arange(stages.rows.size)
+        i, j = np.broadcast_arrays(self._compared("i", i), self._compared("j", j))
+        rows, cols = np.minimum(back[i], back[j]).ravel(), np.maximum(back[i], back[j]).ravel()
+        significance = self._calibrated(stages, Progress(self.progress))
+        found = significance.p_values(stages.loss.dissimilarity.of_pairs(rows, cols), rows, cols).reshape(i.shape)
+        return float(found) if found.ndim == 0 else found
+
+    def _compared(self, name: str, rows: Any) -> Index:
+        """Check rows of observations with a model."""
+        given = np.asarray(rows)
+        if given.dtype.kind not in "iu" and given.size:
+            raise ValueError(f"{name}={rows!r} must be rows, integers from 0 to {self.labels_.size - 1}")
+        wrong = given[(given < 0) | (given >= self.labels_.size)]
+        if wrong.size:
+            raise ValueError(f"{name}: {wrong.flat[0]} is not a row: there are {self.labels_.size} observations")
+        bad = given[np.isin(given, list(self.failed_))]
+        if bad.size:
+            raise ValueError(f"{name}: row {bad.flat[0]} has no model: {self.failed_[int(bad.flat[0])]}")
+        return given.astype(np.int64)
+
+    def _calibrated(self, stages: Stages, progress: Progress) -> Significance:
+        """Return what differs by more than chance; made when first asked for, and kept."""
+        if self._significance is None:
+            self._significance = self._algorithm.significance(stages.data, stages.models, stages.kept, progress)
+        return self._significance
+
+    def goodness_of_fit(self, level: Any = None) -> GoodnessOfFit:
+        """Count the pairs within clusters that pass the test, by distance. All of them are compared, however many there are.
+
+        With a significance ``level`` (a number between 0 and 1, or a text such as "5%") it is also told how many of the pairs
+        within clusters have a :meth:`p_value` above it; of more than 200,000 a sample.
+        """
+        check_is_fitted(self)
+        if level is not None:
+            level = self._read_level(level)
+        stages, progress = self._restore(), Progress(self.progress)
         labels, jobs = self.labels_[stages.rows], self._algorithm.n_jobs
-        return labelling_test(stages.loss, labels, n_jobs=jobs, progress=Progress(self.progress))
+        found = labelling_test(stages.loss, labels, n_jobs=jobs, progress=progress)
+        if level is None:
+            return found
+        test = self._calibrated(stages, progress)
+        return calibrated_test(
+            found, stages.loss, labels, test, level, random_state=self._seed, n_jobs=jobs, progress=progress
+        )
+
+    def _read_level(self, level: Any) -> float:
+        """Check a significance level, and that there can be one."""
+        number = read_level(level)
+        if number is None and isinstance(level, (int, float, np.integer, np.floating)) and 0 < level < 1:
+            number = float(level)
+        if number is None:
+            raise ValueError(f"level={level!r} must be a number above 0 and below 1, or a text such as '5%'")
+        check_testable(self._algorithm.params, f"level={level!r} is a significance level")
+        return number
 
     def _note_columns(self, seen: BaseEstimator) -> Self:
         """Take over the number and names of the features."""
@@ -516,11 +612,12 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.failed_ = stages.failed
         self.n_clusters_ = int(clustering.labels.max()) + 1
         self.n_neighbors_, self.min_samples_ = data.n_neighbors, algorithm.dense(data.n_neighbors)
-        self.eps_ = clustering.eps
+        self.eps_, self.margin_ = clustering.eps, loss.margin
         self.dissimilarity_error_ = sampling_error(models, algorithm.dissimilarity, random_state=data.seed)
         self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
         self._dissimilarity, self._every, self._reference = loss.dissimilarity, None, None
+        self._significance = stages.significance
         self._tree = near if isinstance(near, LossTree) else None
 
     @property
@@ -608,7 +705,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         kept = np.flatnonzero(~np.isin(data.order, list(self.failed_)))
         if self._dissimilarity is None:
             self._dissimilarity = algorithm.compare(data.X[kept], models and models.take(kept), data.seed)
-        loss = algorithm.loss(self._dissimilarity, data.positions.take(kept), self.semivariogram_)
+        loss = algorithm.loss(self._dissimilarity, data.positions.take(kept), self.semivariogram_, self.margin_)
         return Stages(data, self.prior_, models, kept, self.failed_, loss)
 
     def _place(self, X: Any, positions: Any, groups: Any, *, known: bool = True) -> tuple[Labels, Array]:
@@ -625,7 +722,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             dissimilarity=algorithm.dissimilarity,
             fit_models=lambda X, near: algorithm.models_on(X, near, self.prior_, seed, progress),
             make_loss=lambda X, models, places: algorithm.loss(
-                algorithm.compare(X, models, seed), places, self.semivariogram_
+                algorithm.compare(X, models, seed), places, self.semivariogram_, self.margin_
             ),
             n_jobs=algorithm.n_jobs,
             progress=progress,

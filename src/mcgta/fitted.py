@@ -31,6 +31,7 @@ FITTED: dict[str, tuple[type, ...]] = {
     "n_neighbors_": (int,),
     "min_samples_": (int,),
     "eps_": (float,),
+    "margin_": (float,),
     "positions_": (Positions,),
     "prior_": (MixturePrior, type(None)),
     "dissimilarity_error_": (float,),

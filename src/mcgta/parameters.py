@@ -16,10 +16,11 @@ from mcgta.memory import read_size
 from mcgta.positions import METRICS
 from mcgta.stages.clustering import CLUSTERERS
 from mcgta.stages.curve_fit import MODELS
-from mcgta.stages.dissimilarity import DISSIMILARITIES, FEATURE_BASED
+from mcgta.stages.dissimilarity import DISSIMILARITIES, FEATURE_BASED, TRANSPORT
 from mcgta.stages.local_models import COVARIANCES, LocalModels
 from mcgta.stages.neighborhoods import KERNELS
 from mcgta.stages.semivariogram import Semivariogram
+from mcgta.stages.significance import read_level
 
 INF = float("inf")
 
@@ -39,6 +40,7 @@ class Rule:
     edges : an increasing sequence of numbers is allowed
     mapping : a dict is allowed
     size : a text that says how many bytes is allowed
+    level : a text that gives a significance level is allowed
     """
 
     words: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class Rule:
     edges: bool = False
     mapping: bool = False
     size: bool = False
+    level: bool = False
 
     def accepts(self, value: Any) -> bool:
         """Whether ``value`` is allowed."""
@@ -61,7 +64,11 @@ class Rule:
         if isinstance(value, (bool, np.bool_)):
             return self.flag
         if isinstance(value, str):
-            return value in self.words or (self.size and read_size(value) is not None)
+            return (
+                value in self.words
+                or (self.size and read_size(value) is not None)
+                or (self.level and read_level(value) is not None)
+            )
         if isinstance(value, numbers.Integral) and abs(int(value)) > 2**63:
             return False
         if isinstance(value, numbers.Integral) and self.integer:
@@ -110,6 +117,8 @@ class Rule:
             said.append("a dict")
         if self.size:
             said.append("a text such as '1.5GB' or '800MiB'")
+        if self.level:
+            said.append("a significance level above 0% and below 100%, a text such as '5%'")
         return ", or ".join(said)
 
 
@@ -131,11 +140,11 @@ RULES: dict[str, Rule] = {
     "max_lag": Rule(real=(0, INF), above=True, none=True),
     "semivariogram_error": Rule(real=(0, 1)),
     "beta": Rule(real=(0, INF)),
-    "margin": Rule(real=(-INF, INF)),
+    "margin": Rule(real=(-INF, INF), level=True),
     "hinge": Rule(flag=True),
     "within_range": Rule(flag=True),
     "clusterer": Rule(words=CLUSTERERS, method="fit_predict"),
-    "eps": Rule(words=("auto",), real=(0, INF)),
+    "eps": Rule(words=("auto",), real=(0, INF), level=True),
     "min_samples": Rule(words=("auto",), integer=(1, INF)),
     "min_cluster_size": Rule(integer=(1, INF), none=True),
     "local_models": Rule(kinds=(LocalModels,), none=True),
@@ -163,6 +172,17 @@ def check_value(name: str, value: Any, rule: Rule) -> None:
         raise ValueError(
             f"{name}={value!r} is not allowed: {name} must be {rule.describe()}{suggest(value, rule.words)}"
         )
+
+
+def check_testable(params: Mapping[str, Any], asked: str) -> None:
+    """Raise a ValueError that begins with ``asked`` where it is not known how much models of one Gaussian differ."""
+    if params["dissimilarity"] not in TRANSPORT:
+        raise ValueError(
+            f"{asked}, which is known for dissimilarity={' or '.join(map(repr, TRANSPORT))} only, not for "
+            f"{params['dissimilarity']!r}"
+        )
+    if params["prior"] is not None:
+        raise ValueError(f"{asked}, which is not known for models that start from prior={params['prior']!r}")
 
 
 def draw_seed(random_state: Any) -> int:
@@ -204,6 +224,9 @@ def _check_together(params: Mapping[str, Any]) -> None:
     for name in ("prior_components", "prior_strength"):
         if params[name] is not None and params["prior"] is None:
             raise ValueError(f"{name}={params[name]!r} has no effect without prior='gmm'")
+    for name in ("margin", "eps"):
+        if read_level(params[name]) is not None:
+            check_testable(params, f"{name}={params[name]!r} is a significance level")
     if params["dissimilarity"] in FEATURE_BASED:
         for name, default in (("prior", None), ("local_models", None), ("weights", "uniform")):
             if params[name] is not default and params[name] != default:

@@ -137,9 +137,9 @@ def place_new(
     where, models = joined.fresh[placed], models and models.take(placed)
     if fit.tree is not None:
         places = joined.positions.take(size + placed)
-        (packed,) = make_loss(X[size + placed], models, places).dissimilarity.parts
+        parts = make_loss(X[size + placed], models, places).dissimilarity.parts
         reach, rows = fit.tree.tree.place(
-            fit.tree.anchors, packed, places, new.groups[where], n_jobs=n_jobs, progress=progress
+            fit.tree.anchors, parts, places, new.groups[where], n_jobs=n_jobs, progress=progress
         )
         labels[where], strengths[where] = fit.membership.place(reach, np.searchsorted(fit.tree.rows, rows))
         return labels, strengths

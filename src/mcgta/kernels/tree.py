@@ -5,12 +5,14 @@ times the root of two), roots of its eigenvalues in order. With m, h and e the s
 
     m + max(h / 2, e)  <=  W  <=  m + h,
 
-so the box of a node bounds W of all pairs in it. Nodes are halved along their widest side until at most ``LEAF`` points are
-left, if not told otherwise. Points are kept in the order of the leaves, and so is everything that goes with them.
+so the box of a node bounds W of all pairs in it. A last coordinate, c/2, makes these bounds of T = W / (c_i/2 + c_j/2)
+(:mod:`mcgta.kernels.calibration`); without it W is what is bounded. Nodes are halved along their widest side until at most
+``LEAF`` points are left, if not told otherwise. Points are kept in the order of the leaves, and so is everything that goes with
+them.
 
 Contract
 --------
-``points``   (N, D)      z in the order of the tree
+``points``   (N, D)      z in the order of the tree, with c/2 or without
 ``nodes``    (V, 3)      first point, the one after the last, and the first of two children that stand side by side, after
                          their parent; -1 for a leaf
 ``boxes``    (V, 2 D)    least and largest of each coordinate
@@ -179,6 +181,15 @@ def _bound(values: Any, nodes: Any, boxes: Any) -> None:
 
 
 @helper
+def in_units_of(least: float, most: float, low: float, high: float) -> tuple[float, float]:
+    """Bounds of T, given those of W and of the sum of both c/2.
+
+    Where the latter may be zero the upper one is infinite or NaN, which decides nothing. Nobody at all is infinitely far.
+    """
+    return least / (high if high > 0.0 else 1.0), most / low
+
+
+@helper
 def point_bounds(points: Any, a: int, b: int, d: int) -> tuple[float, float]:
     """Bounds of W for two points."""
     end = d + d * (d + 1) // 2
@@ -194,16 +205,20 @@ def point_bounds(points: Any, a: int, b: int, d: int) -> tuple[float, float]:
     for k in range(end, end + d):
         shift = points[a, k] - points[b, k]
         spectrum += shift * shift
-    return mean + max(0.5 * root, spectrum), mean + root
+    least, most = mean + max(0.5 * root, spectrum), mean + root
+    if points.shape[1] > end + d:
+        total = points[a, end + d] + points[b, end + d]
+        return in_units_of(least, most, total, total)
+    return least, most
 
 
 @helper
 def box_bounds(points: Any, a: int, boxes: Any, v: int, d: int) -> tuple[float, float]:
     """Bounds of W for a point and all of a node."""
     end = d + d * (d + 1) // 2
-    columns = end + d
+    columns = points.shape[1]
     least = most = root = spectrum = 0.0
-    for k in range(columns):
+    for k in range(end + d):
         value = points[a, k]
         low = boxes[v, k] - value
         high = value - boxes[v, columns + k]
@@ -217,16 +232,20 @@ def box_bounds(points: Any, a: int, boxes: Any, v: int, d: int) -> tuple[float, 
             most += far * far
         else:
             spectrum += out * out
-    return least + max(0.5 * root, spectrum), most
+    least += max(0.5 * root, spectrum)
+    if columns > end + d:
+        low, high = boxes[v, end + d], boxes[v, columns + end + d]
+        return in_units_of(least, most, points[a, end + d] + low, points[a, end + d] + high)
+    return least, most
 
 
 @helper
 def node_bounds(boxes: Any, u: int, v: int, d: int) -> tuple[float, float]:
     """Bounds of W for all of one node and all of another."""
     end = d + d * (d + 1) // 2
-    columns = end + d
+    columns = boxes.shape[1] // 2
     least = most = root = spectrum = 0.0
-    for k in range(columns):
+    for k in range(end + d):
         low = boxes[v, k] - boxes[u, columns + k]
         high = boxes[u, k] - boxes[v, columns + k]
         out = max(max(low, high), 0.0)
@@ -239,7 +258,11 @@ def node_bounds(boxes: Any, u: int, v: int, d: int) -> tuple[float, float]:
             most += far * far
         else:
             spectrum += out * out
-    return least + max(0.5 * root, spectrum), most
+    least += max(0.5 * root, spectrum)
+    if columns > end + d:
+        k = end + d
+        return in_units_of(least, most, boxes[u, k] + boxes[v, k], boxes[u, columns + k] + boxes[v, columns + k])
+    return least, most
 
 
 @helper
@@ -247,7 +270,7 @@ def leaf_bounds(points: Any, a: int, turned: Any, first: int, d: int, bounds: An
     """Bounds of W for a point and ``LEAF`` others from ``first`` on, a multiple: the lower ones, then the upper ones."""
     lean()
     end = d + d * (d + 1) // 2
-    at = first * (end + d)
+    at = first * points.shape[1]
     mean = root = spectrum = splat16(0.0)
     for k in range(d):
         shift = get16(turned, at, k) - points[a, k]
@@ -259,8 +282,14 @@ def leaf_bounds(points: Any, a: int, turned: Any, first: int, d: int, bounds: An
         shift = get16(turned, at, k) - points[a, k]
         spectrum = spectrum + shift * shift
     half = root * 0.5
-    put(bounds, 0, 0, mean + where_less(half, spectrum, spectrum, half))
-    put(bounds, 0, 1, mean + root)
+    least = mean + where_less(half, spectrum, spectrum, half)
+    most = mean + root
+    if points.shape[1] > end + d:
+        total = get16(turned, at, end + d) + points[a, end + d]
+        least = least / where_less(splat16(0.0), total, total, splat16(1.0))
+        most = most / total
+    put(bounds, 0, 0, least)
+    put(bounds, 0, 1, most)
 
 
 @helper
@@ -268,11 +297,11 @@ def fan_bounds(points: Any, a: int, wide: Any, fan: int, d: int, bounds: Any) ->
     """Bounds of W for a point and all of each node of a fan: the lower ones, then the upper ones."""
     lean()
     end = d + d * (d + 1) // 2
-    columns = end + d
+    columns = points.shape[1]
     at = fan * 2 * columns * FAN
     zero = splat(0.0)
     least = root = spectrum = most = zero
-    for k in range(columns):
+    for k in range(end + d):
         below = get(wide, at, k) - points[a, k]
         above = points[a, k] - get(wide, at, columns + k)
         out = where_less(below, above, above, below)
@@ -287,5 +316,10 @@ def fan_bounds(points: Any, a: int, wide: Any, fan: int, d: int, bounds: Any) ->
         else:
             root = root + near * near
     half = root * 0.5
-    put(bounds, 0, 0, least + where_less(half, spectrum, spectrum, half))
+    least = least + where_less(half, spectrum, spectrum, half)
+    if columns > end + d:
+        total = get(wide, at, columns + end + d) + points[a, end + d]
+        least = least / where_less(zero, total, total, splat(1.0))
+        most = most / (get(wide, at, end + d) + points[a, end + d])
+    put(bounds, 0, 0, least)
     put(bounds, 0, 1, most)

@@ -226,7 +226,7 @@ def _look(
 def _equal(data: Any, calls: Any, a: int, b: int) -> bool:
     """Whether two points have the same model, to the last bit, at the same place."""
     lean()
-    models, rows, positions, groups = data
+    models, rows, positions, groups, _ = data
     size = calls[FEATURES] + 1 + calls[FEATURES] * calls[FEATURES]
     same = groups[a] == groups[b]
     for k in range(positions.shape[1]):

@@ -7,7 +7,7 @@ See :mod:`mcgta.kernels.tree_search` for ``tree``, ``data``, ``law`` and ``calls
 Contract
 --------
 ``fresh``    of the new observations: points z (M, D) and packed models (flat); positions (M, p); groups (M,), -1 for one that
-             the fit has not seen; slack (M,), what bounds and exact values may be off
+             the fit has not seen; slack (M,), what bounds and exact values may be off; c/2 (M,) as in ``data``, or empty
 ``anchors``  own (N,), in the order of the tree, infinite for other observations, NaN where it is not known yet; of each node
              the least own (V,), zero where one is not known, and the first canonical row of an anchor (V,), a huge one without
 ``nearby``   the law of the fit, for own where it is not known, and room for as many losses as make a place dense
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mcgta.kernels.calibration import in_units
 from mcgta.kernels.compiled import call, helper, kernel, literal_part
 from mcgta.kernels.lanes import lean
 from mcgta.kernels.metrics import place_distance
@@ -41,7 +42,7 @@ from mcgta.kernels.tree_search import (
 
 NOBODY = 2**62
 _STACK = 512
-_FRESH = "Tuple((float64[:, ::1], float64[::1], float64[:, ::1], int64[::1], float64[::1]))"
+_FRESH = "Tuple((float64[:, ::1], float64[::1], float64[:, ::1], int64[::1], float64[::1], float64[::1]))"
 _ANCHORS = "Tuple((float64[::1], float64[::1], int64[::1]))"
 _NEARBY = f"Tuple(({LAW}, float64[::1]))"
 _OUT = "float64[::1], int64[::1]"
@@ -73,6 +74,9 @@ def _compare(fresh: Any, data: Any, calls: Any, room: Any, a: int, others: Any, 
         left[k] = 0
         right[k] = k + 1
     call(calls[COMPARE], (few[: (count + 1) * size], left[:count], right[:count], values, B, d, calls[NORMS]))
+    if fresh[5].shape[0] > 0:
+        for k in range(count):
+            values[k] = in_units(values[k], fresh[5][a], data[4][data[1][others[k]]])
 
 
 @helper

@@ -11,8 +11,9 @@ eps, and everybody where the upper bound is below T at the least distance. What 
 Contract
 --------
 ``tree``   points, nodes, boxes, places, turned, fans, spokes, wide: see :mod:`mcgta.kernels.tree`
-``data``   models (packed, flat, in canonical order); rows (N,), the canonical row of each point of the tree; and in the order
-           of the tree positions (N, p) and groups (N,)
+``data``   models (packed, flat, in canonical order); rows (N,), the canonical row of each point of the tree; in the order
+           of the tree positions (N, p) and groups (N,); and in canonical order c/2 (N,) for what is in units of chance, see
+           :mod:`mcgta.kernels.calibration`, empty for W itself
 ``law``    eps, beta, margin, reach, slack; and the curve's parameters: see :mod:`mcgta.kernels.curves`
 ``calls``  features d, kind of distance, curve's code, addresses of the pair functions
 """
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from mcgta.kernels.calibration import in_units
 from mcgta.kernels.compiled import call, helper, kernel, literal_helper, literal_part
 from mcgta.kernels.curves import curve_height
 from mcgta.kernels.lanes import lean
@@ -35,7 +37,7 @@ TREE = (
     "Tuple((float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], int64[::1], int64[::1], "
     "float64[::1]))"
 )
-DATA = "Tuple((float64[::1], int64[::1], float64[:, ::1], int64[::1]))"
+DATA = "Tuple((float64[::1], int64[::1], float64[:, ::1], int64[::1], float64[::1]))"
 LAW = "Tuple((float64[::1], float64[::1], float64[::1], float64[::1]))"
 CALLS = "int64[::1]"
 _STACK = 512
@@ -88,7 +90,7 @@ def limit(law: Any, calls: Any, distance: float) -> float:
 def apart(data: Any, calls: Any, a: int, b: int) -> float:
     """Return the distance of the positions of two points of the tree; infinite between groups."""
     lean()
-    _, _, positions, groups = data
+    _, _, positions, groups, _ = data
     if groups[a] != groups[b]:
         return np.inf
     return place_distance(positions, a, positions, b, calls[KIND])
@@ -98,7 +100,7 @@ def apart(data: Any, calls: Any, a: int, b: int) -> float:
 def gap_to(data: Any, places: Any, a: int, v: int) -> float:
     """Least distance of a point's position from those of a node; infinite between groups."""
     lean()
-    _, _, positions, groups = data
+    _, _, positions, groups, _ = data
     columns = positions.shape[1]
     if groups[a] < places[v, columns] or groups[a] > places[v, 2 * columns + 1]:
         return np.inf
@@ -140,12 +142,15 @@ def push(stack: Any, floor: Any, bottom: int, top: int, v: int, low: float) -> i
 def compare(data: Any, calls: Any, room: Any, a: int, others: Any, count: int, values: Any) -> None:
     """W of point a with each of ``others[:count]``, the earlier row first, as the dense table has it."""
     lean()
-    models, rows, _, _ = data
+    models, rows, _, _, half = data
     left, right, B = room
     for k in range(count):
         left[k] = min(rows[a], rows[others[k]])
         right[k] = max(rows[a], rows[others[k]])
     call(calls[COMPARE], (models, left[:count], right[:count], values, B, calls[FEATURES], calls[NORMS]))
+    if half.shape[0] > 0:
+        for k in range(count):
+            values[k] = in_units(values[k], half[left[k]], half[right[k]])
 
 
 @helper

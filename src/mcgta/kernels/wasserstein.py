@@ -397,7 +397,7 @@ def _pairs_few(
             out[first + lane] = B[result + lane]
 
 
-def null_expectation(covs: Array, sample_size: int) -> Array:
+def null_expectation(covs: Array, sample_size: float | Array) -> Array:
     """Expected W2 squared between two independent samples of one Gaussian, to first order in 1/n.
 
     c = [ 2 tr Sigma + sum_kl l_k l_l (1 + [k = l]) / (l_k + l_l) ] / n with the eigenvalues l of Sigma: the first term
@@ -406,7 +406,7 @@ def null_expectation(covs: Array, sample_size: int) -> Array:
     Parameters
     ----------
     covs : (N, d, d)
-    sample_size : n, observations in each sample
+    sample_size : n, observations in each sample; one number, or (N,)
 
     Returns
     -------

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mcgta.kernels import divergences, symmetric_kl, wasserstein
+from mcgta.kernels import calibration, divergences, symmetric_kl, wasserstein
 from mcgta.parallel import short_tile, symmetric_table, tiles
 from mcgta.progress import Progress
 from mcgta.stages.local_models import LocalModels
@@ -17,10 +17,12 @@ from mcgta.types import Array, Index
 
 Parts = tuple[Array, ...]
 
-MODEL_BASED = ("wasserstein2", "kl", "js", "tv")
+MODEL_BASED = ("wasserstein2", "calibrated", "kl", "js", "tv")
 FEATURE_BASED = ("euclidean", "cosine")
-DISSIMILARITIES = ("wasserstein2", "euclidean", "cosine", "kl", "js", "tv")
+DISSIMILARITIES = ("wasserstein2", "calibrated", "euclidean", "cosine", "kl", "js", "tv")
 NEEDS_DEFINITE = ("kl", "js", "tv")
+TRANSPORT = ("wasserstein2", "calibrated")
+"""W2 squared, plain or in units of chance: what has bounds, and a known distribution for models of one Gaussian."""
 
 _TILE = 128
 _TILE_BYTES = 2**23
@@ -45,22 +47,22 @@ class Comparison(Protocol):
 
 @dataclass(frozen=True)
 class Compiled:
-    """A comparison by kernels, on one packed array.
+    """A comparison by kernels: of the parts of both sides, and of the parts and two lists of rows.
 
     ``size`` is the numbers that one pair's comparison touches.
     """
 
-    tile_kernel: Callable[[Array, Array], Array]
-    pairs_kernel: Callable[[Array, Index, Index], Array]
+    tile_kernel: Callable[..., Array]
+    pairs_kernel: Callable[..., Array]
     size: int
 
     def table(self, left: Parts, right: Parts) -> Array:
         """Compare each row of ``left`` with each of ``right``."""
-        return self.tile_kernel(left[0], right[0])
+        return self.tile_kernel(*left, *right)
 
     def pairs(self, parts: Parts, i: Index, j: Index) -> Array:
         """Compare the rows i[k] and j[k]."""
-        return self.pairs_kernel(parts[0], i, j)
+        return self.pairs_kernel(*parts, i, j)
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,11 @@ class Dissimilarity:
     def __len__(self) -> int:
         return int(self.parts[0].shape[0])
 
+    @property
+    def bounded(self) -> bool:
+        """Whether there are bounds of it, for a tree over the models."""
+        return self.kind in TRANSPORT
+
     def between(self, rows: Index | slice, cols: Index | slice) -> Array:
         """Dissimilarity of each of ``rows`` from each of ``cols``, as a table."""
         if self.cached is not None:
@@ -147,6 +154,7 @@ def compare_models(models: LocalModels, kind: str = "wasserstein2", *, random_st
     ----------
     models : all of them fitted; for ``kl``, ``js`` and ``tv`` with non-singular covariances
     kind : ``wasserstein2`` squared Wasserstein-2 distance (squared unit of the features);
+        ``calibrated`` the same over the mean of what two samples of either model would show, without a unit;
         ``kl`` mean of the two Kullback-Leibler divergences (nats);
         ``js`` Jensen-Shannon divergence (nats, at most log 2) and ``tv`` total variation distance (at most 1), by
         quasi-Monte-Carlo on 512 scrambled Sobol points from either side; :func:`sampling_error` states the error
@@ -162,6 +170,12 @@ def compare_models(models: LocalModels, kind: str = "wasserstein2", *, random_st
         packed = _by_parts(wasserstein.pack, models.means, models.covariances)
         compiled = Compiled(wasserstein.wasserstein2_tile, wasserstein.wasserstein2_pairs, d**3 + 10)
         return Dissimilarity(kind, (packed,), compiled, partial(_by_parts, wasserstein.embed, packed))
+    if kind == "calibrated":
+        packed = _by_parts(wasserstein.pack, models.means, models.covariances)
+        compiled = Compiled(calibration.calibrated_tile, calibration.calibrated_pairs, d**3 + 10)
+        points, unit = partial(_by_parts, wasserstein.embed, packed), float(np.median(models.chance))
+        # The points of W go with T less closely, as far as models differ in scale; larger samples make up for that.
+        return Dissimilarity(kind, (packed, models.chance / 2), compiled, points, 1 / unit if unit > 0 else 1.0)
     if kind == "kl":
         packed = _by_parts(symmetric_kl.pack, models.means, _definite(models, kind))
         compiled = Compiled(symmetric_kl.symmetric_kl_tile, symmetric_kl.symmetric_kl_pairs, d**3 + 10)

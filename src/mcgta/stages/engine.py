@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mcgta.archive import Archived
+from mcgta.stages.dissimilarity import TRANSPORT
 
 ENGINES = ("dense", "tree", "tiled")
 SMALL = 2000
@@ -62,11 +63,11 @@ def choose_engine(
         return Engine("dense", f"clusterer {type(clusterer).__name__} works on the table of all pairs")
     if count <= small and fits:
         return Engine("dense", f"{count} observations; up to {small} the table of all pairs is quickest")
-    if dissimilarity == "wasserstein2" and measured:
+    if dissimilarity in TRANSPORT and measured:
         return Engine("tree", f"{count} observations, W2 squared and its bounds: no table of all pairs is needed")
     why = (
         "the distances of positions are a table themselves"
-        if dissimilarity == "wasserstein2"
+        if dissimilarity in TRANSPORT
         else f"there are no bounds for dissimilarity {dissimilarity!r}"
     )
     if fits:

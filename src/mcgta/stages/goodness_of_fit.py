@@ -1,24 +1,28 @@
 """The goodness-of-fit reading of the loss (section 5.2 of the paper).
 
 A pair passes when its dissimilarity is at most t(d) = 2 gamma(d) - margin: the two observations differ no more than
-observations at that distance do on average, less the margin.
+observations at that distance do on average, less the margin. It passes the calibrated test when the two differ no more than
+samples of one Gaussian do by chance (:mod:`mcgta.stages.significance`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mcgta.archive import Archived
-from mcgta.parallel import run
+from mcgta.parallel import run, tiles
 from mcgta.progress import Progress
-from mcgta.stages.labelling import pairs_within
+from mcgta.stages.labelling import count_within, draw_within, pairs_within
 from mcgta.stages.lag_bins import bin_of
 from mcgta.stages.loss import Loss
+from mcgta.stages.significance import Significance
 from mcgta.types import Array, Index, Labels
 
 _TILE = 1024
+_PAIRS_TILE = 8192
+_MOST = 200_000
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,21 @@ class GoodnessOfFit(Archived):
     edges : (B + 2,) edges of the bins of distance; the last bin runs to infinity and holds pairs of different groups
     pairs : (B + 1,) pairs within clusters, each counted once
     passed : (B + 1,) those of them that pass
+    level : significance level of the calibrated test; NaN where it was not asked for
+    tested : pairs within clusters that were put to the calibrated test
+    accepted : those of them that pass it, with a p-value above the level
     """
 
     edges: Array
     pairs: Index
     passed: Index
+    level: float = np.nan
+    tested: int = 0
+    accepted: int = 0
 
     def __post_init__(self) -> None:
+        if not 0 <= self.accepted <= self.tested:
+            raise ValueError(f"{self.accepted} of {self.tested} pairs cannot have passed")
         if self.pairs.shape != self.passed.shape or self.edges.shape != (self.pairs.size + 1,):
             raise ValueError("edges, pairs and passed disagree on the number of bins")
 
@@ -73,12 +85,25 @@ class GoodnessOfFit(Archived):
         with np.errstate(invalid="ignore"):
             return np.where(self.pairs > 0, self.passed / np.maximum(self.pairs, 1), np.nan)
 
+    @property
+    def accepted_share(self) -> float:
+        """Share of the tested pairs that pass the calibrated test, 1 - level for clusters of one Gaussian each; NaN without."""
+        return self.accepted / self.tested if self.tested else float("nan")
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the calibrated test was put to a sample of the pairs within clusters."""
+        return 0 < self.tested < int(self.pairs.sum())
+
     def __str__(self) -> str:
         lines = [
             f"  {self.edges[k]:>10.4g} - {self.edges[k + 1]:<10.4g} {self.shares[k]:7.1%} of {self.pairs[k]}"
             for k in np.flatnonzero(self.pairs)
         ]
         lines.insert(0, f"{self.share:.1%} of {self.pairs.sum()} pairs within clusters pass")
+        if not np.isnan(self.level):
+            some = f"a sample of {self.tested}" if self.sampled else f"{self.tested}"
+            lines.append(f"{self.accepted_share:.1%} of {some} pass the calibrated test at level {self.level:g}")
         return "\n".join(lines)
 
 
@@ -127,3 +152,33 @@ def labelling_test(
             passed += passing
             advance(1)
     return GoodnessOfFit(edges, pairs, passed)
+
+
+def calibrated_test(
+    found: GoodnessOfFit,
+    loss: Loss,
+    labels: Labels,
+    significance: Significance,
+    level: float,
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> GoodnessOfFit:
+    """Add to what was found how many pairs within clusters pass the calibrated test; beyond 200,000 a sample of them."""
+    count = count_within(labels)
+    ranks = np.arange(min(count, _MOST))
+    if count > _MOST:
+        ranks = np.sort(np.random.default_rng(random_state).integers(0, count, _MOST))
+    i, j = draw_within(labels, ranks)
+
+    def look(part: slice) -> int:
+        value = loss.dissimilarity.of_pairs(i[part], j[part])
+        return int(np.count_nonzero(significance.p_values(value, i[part], j[part]) > level))
+
+    accepted, parts = 0, tiles(i.size, _PAIRS_TILE)
+    with (progress or Progress()).stage("calibrated test", len(parts)) as advance:
+        for passing in run(look, parts, n_jobs=n_jobs):
+            accepted += passing
+            advance(1)
+    return replace(found, level=level, tested=i.size, accepted=accepted)

@@ -12,6 +12,7 @@ from sklearn.covariance import MinCovDet
 from mcgta.archive import Archived
 from mcgta.kernels import covariance as estimators
 from mcgta.kernels import moments
+from mcgta.kernels.calibration import chance
 from mcgta.kernels.careful_lasso import GAP
 from mcgta.kernels.factors import psd_roots
 from mcgta.kernels.graphical_lasso import graphical_lasso
@@ -40,18 +41,22 @@ class LocalModels(Archived):
     covariances : (N, d, d) symmetric, positive semi-definite; NaN where the model could not be fitted
     failures : row -> reason, for those
     prior : the global mixture they were updated from, if any
+    sizes : (N,) observations that each was fitted on, 1 / sum of w^2 where they have weights w; None where that is not known
     """
 
     means: Array
     covariances: Array
     failures: dict[int, str] = field(default_factory=dict)
     prior: MixturePrior | None = None
+    sizes: Array | None = None
 
     def __post_init__(self) -> None:
         if self.means.ndim != 2 or self.covariances.shape != (*self.means.shape, self.means.shape[1]):
             raise ValueError(f"means {self.means.shape} and covariances {self.covariances.shape} do not fit together")
         if not all(isinstance(row, int) and 0 <= row < len(self) for row in self.failures):
             raise ValueError("failures names a row that does not exist")
+        if self.sizes is not None and (self.sizes.shape != (len(self),) or not (self.sizes > 0).all()):
+            raise ValueError(f"sizes must be {len(self)} numbers above zero")
 
     def __repr__(self) -> str:
         bad = f", {len(self.failures)} failed" if self.failures else ""
@@ -72,17 +77,28 @@ class LocalModels(Archived):
         """(N, d, d) symmetric square roots of the covariances."""
         return psd_roots(self.covariances)
 
+    @cached_property
+    def chance(self) -> Array:
+        """(N,) W2 squared to be expected of two samples, as large as each model's, of that model."""
+        if self.sizes is None:
+            raise ValueError("these local models do not tell their sizes, the observations that each was fitted on")
+        return chance(self.means, self.covariances, self.sizes)
+
     def take(self, index: Index) -> LocalModels:
         """Return the models of some observations, in the order of ``index``."""
         rows = index.tolist() if self.failures else []
         failures = {new: self.failures[old] for new, old in enumerate(rows) if old in self.failures}
-        return LocalModels(self.means[index], self.covariances[index], failures, self.prior)
+        sizes = None if self.sizes is None else self.sizes[index]
+        return LocalModels(self.means[index], self.covariances[index], failures, self.prior, sizes)
 
     def append(self, other: LocalModels) -> LocalModels:
         """Return these models followed by those of ``other``."""
         failures = {**self.failures, **{len(self) + row: reason for row, reason in other.failures.items()}}
         means = np.concatenate([self.means, other.means])
-        return LocalModels(means, np.concatenate([self.covariances, other.covariances]), failures, self.prior)
+        sizes = None
+        if self.sizes is not None and other.sizes is not None:
+            sizes = np.concatenate([self.sizes, other.sizes])
+        return LocalModels(means, np.concatenate([self.covariances, other.covariances]), failures, self.prior, sizes)
 
     def require_definite(self, needed_by: str) -> LocalModels:
         """Return the models with those of singular covariance marked as failed, for comparisons that invert them."""
@@ -145,7 +161,7 @@ def fit_local_models(
     failures: dict[int, str] = {}
     prior_moments = None if prior is None else prior.at(X[neighborhoods.centers])
     strength = float(neighborhoods.n_neighbors) if prior_strength is None else prior_strength
-    sizes = np.broadcast_to(float(neighborhoods.n_neighbors), count)  # effective, of each neighbourhood
+    sizes = neighborhoods.sizes
 
     def fit_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
         trouble: dict[int, str] = {}
@@ -153,7 +169,6 @@ def fit_local_models(
         if gathered:
             indices, weights = neighborhoods.part(part)
             members = np.maximum(indices, 0)
-            size = 1.0 / (weights**2).sum(axis=1)
         if covariance == "min_cov_det":
             mean, cov, trouble = _min_cov_det(X[members], random_state)
         elif windows is not None:
@@ -197,7 +212,7 @@ def fit_local_models(
     rows = list(failures)
     means[rows] = np.nan
     covs[rows] = np.nan
-    return LocalModels(means, covs, dict(sorted(failures.items())), prior)
+    return LocalModels(means, covs, dict(sorted(failures.items())), prior, sizes)
 
 
 def _regularise(

@@ -25,6 +25,7 @@ from mcgta.kernels.wasserstein import embed, features_of, pair_functions, pair_w
 from mcgta.parallel import run, tiles
 from mcgta.positions import Positions
 from mcgta.progress import Progress
+from mcgta.stages.dissimilarity import TRANSPORT
 from mcgta.stages.labelling import number
 from mcgta.stages.loss import Loss
 from mcgta.stages.loss_rows import find_roots, rounded
@@ -66,32 +67,33 @@ class LossTree:
     loss : the loss of every pair, which it gives the same answers as
     rows : (N,) row of each point of the tree
     tree, data : what kernels take; see :mod:`mcgta.kernels.tree_search`
-    largest : the largest trace of a covariance
+    largest : the largest trace of a covariance, in the unit of the dissimilarity
     """
 
     loss: Loss
     rows: Index
     tree: tuple[Array, Index, Array, Array, Array, Index, Index, Array]
-    data: tuple[Array, Index, Array, Index]
+    data: tuple[Array, Index, Array, Index, Array]
     largest: float
 
     @classmethod
     def of(cls, loss: Loss) -> LossTree:
-        """Build it, for W2 squared and positions that kernels can measure between, or no penalty at all."""
+        """Build it, for W2 squared (or calibrated) and positions that kernels can measure between, or no penalty at all."""
         if not serves(loss):
             raise ValueError(
-                "a tree needs dissimilarity='wasserstein2', a hinge, and positions with coordinates (or beta=0)"
+                f"a tree needs dissimilarity={' or '.join(map(repr, TRANSPORT))}, a hinge, and positions with coordinates (or "
+                "beta=0)"
             )
-        (packed,) = loss.dissimilarity.parts
+        packed, half = _models(loss.dissimilarity.parts)
         d, count = features_of(packed), len(loss)
-        z = embed(packed, spectra=True)
+        z = _points(packed, half)
         positions = loss.positions.points
         places = np.zeros((count, 1)) if positions is None else positions
         groups = loss.positions.groups.astype(np.int64)
         # Models at one place are divided by position, which keeps piles of equal ones small.
         side = np.ptp(places, axis=0)
-        root = np.sqrt(0.5)
-        weights = np.r_[np.ones(d), np.full(z.shape[1] - 2 * d, root), np.full(d, root)]
+        weights = np.zeros(z.shape[1])  # of c none, which follows from the others
+        weights[:d], weights[d : 2 * d + d * (d + 1) // 2] = 1.0, np.sqrt(0.5)
         tiny = np.finfo(float).tiny
         order, nodes = trees.build_tree(
             np.hstack([z, places]), np.r_[weights, 1e-200 / np.maximum(side, tiny)], full=True
@@ -99,9 +101,9 @@ class LossTree:
         z, places, groups = z[order], np.ascontiguousarray(places[order]), groups[order]
         boxes = trees.bound_boxes(z, nodes)
         where = trees.bound_boxes(np.column_stack([places, groups]), nodes)
-        data = (np.ascontiguousarray(packed).reshape(-1), order, places, groups)
+        data = (np.ascontiguousarray(packed).reshape(-1), order, places, groups, native(half))
         tree = (z, nodes, boxes, where, trees.turn_points(z), *trees.spread_fans(nodes, boxes))
-        return cls(loss, order, tree, data, float(packed[:, d].max(initial=0.0)))
+        return cls(loss, order, tree, data, float(_traces(packed, half).max(initial=0.0)))
 
     def __len__(self) -> int:
         return len(self.loss)
@@ -265,7 +267,7 @@ class LossTree:
     def place(
         self,
         anchors: Anchors,
-        packed: Array,
+        parts: tuple[Array, ...],
         places: Positions,
         groups: Index,
         *,
@@ -277,7 +279,7 @@ class LossTree:
         Parameters
         ----------
         anchors : of the clusters
-        packed : (M, m) models of the new observations
+        parts : what the dissimilarity compares the M new observations by
         places : where they are
         groups : (M,) their groups by the codes of the fit, -1 for one that it has not seen
 
@@ -286,14 +288,15 @@ class LossTree:
         reach : (M,) the least reach; infinite beyond the largest radius
         rows : (M,) the first row that is reached so; -1 beyond the largest radius
         """
+        packed, half = _models(parts)
         count, points = packed.shape[0], places.points
         law, calls = self._law(
             anchors.cap, anchors.rounding if points is None else max(anchors.rounding, places.rounding)
         )
         where = np.zeros((count, 1)) if points is None else points
-        slack = _ROUNDING * (np.maximum(packed[:, self._features], self.largest) + anchors.cap)
-        z = embed(packed, spectra=True)
-        fresh = (native(z), native(packed).reshape(-1), native(where), native(groups, np.int64), slack)
+        slack = _ROUNDING * (np.maximum(_traces(packed, half), self.largest) + anchors.cap)
+        models = (native(_points(packed, half)), native(packed).reshape(-1))
+        fresh = (*models, native(where), native(groups, np.int64), slack, native(half))
         known = (anchors.own, anchors.least_own, anchors.first_row)
         reach, rows = np.empty(count), np.empty(count, dtype=np.int64)
 
@@ -402,7 +405,24 @@ def _runs(wanted: Mask) -> list[slice]:
     return [slice(at, min(at + _TILE, stop)) for start, stop in runs for at in range(start, stop, _TILE)]
 
 
+def _models(parts: tuple[Array, ...]) -> tuple[Array, Array]:
+    """Return packed models and, for what is in units of chance, c/2 of each; nothing for W2 squared itself."""
+    return (parts[0], parts[1]) if len(parts) > 1 else (parts[0], np.empty(0))
+
+
+def _points(packed: Array, half: Array) -> Array:
+    """Return the points that the tree is over."""
+    z = embed(packed, spectra=True)
+    return np.column_stack([z, half]) if half.size else z
+
+
+def _traces(packed: Array, half: Array) -> Array:
+    """Return the traces of covariances, in units of c where the dissimilarity is."""
+    traces = packed[:, features_of(packed)]
+    return np.divide(traces, 2 * half, out=np.zeros_like(traces), where=half > 0) if half.size else traces
+
+
 def serves(loss: Loss) -> bool:
     """Tell whether a tree can be built for this loss."""
     measured = loss.positions.kind is not None or loss.beta == 0
-    return loss.dissimilarity.kind == "wasserstein2" and loss.hinge and measured
+    return loss.dissimilarity.bounded and loss.hinge and measured

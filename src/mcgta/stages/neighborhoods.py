@@ -91,6 +91,11 @@ class Neighborhoods(Archived):
         return np.asarray(self.indices[:, 0] >= 0)
 
     @property
+    def sizes(self) -> Array:
+        """(N,) how many neighbours of equal weight each neighbourhood is worth, 1 / sum of w^2."""
+        return _effective(self)
+
+    @property
     def windows(self) -> tuple[Index, Index] | None:
         """None: these are not known to be windows."""
         return None
@@ -99,7 +104,7 @@ class Neighborhoods(Archived):
         """Indices of some neighbourhoods."""
         return self.indices[rows]
 
-    def part(self, rows: slice) -> tuple[Index, Array]:
+    def part(self, rows: Index | slice) -> tuple[Index, Array]:
         """Indices and weights of some neighbourhoods."""
         return self.indices[rows], self.weights[rows]
 
@@ -156,6 +161,11 @@ class TimeWindows(Archived):
         """(N,) whether the observation has a neighbourhood."""
         return np.asarray(self.starts[self._observations(slice(None))] >= 0)
 
+    @property
+    def sizes(self) -> Array:
+        """(N,) how many neighbours of equal weight each neighbourhood is worth, 1 / sum of w^2."""
+        return np.full(len(self), float(self.n_neighbors)) if self.kind == "uniform" else _effective(self)
+
     @cached_property
     def windows(self) -> tuple[Index, Index] | None:
         """First row of each neighbourhood, and of the first one in its run; None unless all neighbours count alike.
@@ -191,7 +201,7 @@ class TimeWindows(Archived):
         starts = self.starts[self._observations(rows), None]
         return np.where(starts < 0, -1, starts + np.arange(self.n_neighbors))
 
-    def part(self, rows: slice) -> tuple[Index, Array]:
+    def part(self, rows: Index | slice) -> tuple[Index, Array]:
         """Indices and weights of some neighbourhoods."""
         return self.members(rows), _weigh(self._distances(rows), self.kind)
 
@@ -202,7 +212,7 @@ class TimeWindows(Archived):
     def _observations(self, rows: Index | slice) -> Index | slice:
         return rows if self.rows is None else self.rows[rows]
 
-    def _distances(self, rows: slice) -> Array:
+    def _distances(self, rows: Index | slice) -> Array:
         indices = self.members(rows)
         return np.where(indices < 0, np.nan, np.abs(self.times[indices] - self.times[self._observations(rows), None]))
 
@@ -278,6 +288,13 @@ def _weigh(distances: Array, weights: str) -> Array:
     scaled = np.divide(distances, width, out=np.zeros_like(distances), where=width > 0)
     values = KERNELS[weights](np.nan_to_num(scaled))
     return np.asarray(values / values.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _effective(neighborhoods: Neighborhoods | TimeWindows) -> Array:
+    out = np.empty(len(neighborhoods))
+    for part in tiles(out.size, _TILE):
+        out[part] = 1.0 / (neighborhoods.part(part)[1] ** 2).sum(axis=1)
+    return out
 
 
 def _from_matrix(positions: Positions, rows: Index, ordered: Index, n: int) -> Index:
