@@ -16,7 +16,8 @@ from mcgta.parameters import check_parameters, draw_seed
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
 from mcgta.progress import Progress
-from mcgta.stages.clustering import Clustering, Near, cluster, cluster_by_object
+from mcgta.selection.noise import assign_noise
+from mcgta.stages.clustering import Clustering, Near, cluster, cluster_by_object, of_members
 from mcgta.stages.dissimilarity import (
     FEATURE_BASED,
     NEEDS_DEFINITE,
@@ -91,6 +92,10 @@ class Algorithm:
         except KeyError:
             raise AttributeError(name) from None
 
+    def having(self, **params: Any) -> Algorithm:
+        """Return the same with other parameters."""
+        return Algorithm({**self.params, **params})
+
     def read(self, X: Array, names: Any, positions: Any, groups: Any) -> Observations:
         """Check the observations against the parameters, and sort them."""
         check_columns(X, names, self.dissimilarity)
@@ -153,12 +158,14 @@ class Algorithm:
     def _definite(self, models: LocalModels) -> LocalModels:
         return models.require_definite(self.dissimilarity) if self.dissimilarity in NEEDS_DEFINITE else models
 
-    def comparable(self, data: Observations, models: LocalModels | None) -> tuple[Index, dict[int, str]]:
-        """Return the (sorted) rows that can be compared, and why others cannot, by the user's rows."""
+    def comparable(
+        self, data: Observations, models: LocalModels | None, *, quiet: bool = False
+    ) -> tuple[Index, dict[int, str]]:
+        """Return the (sorted) rows that can be compared, and why others cannot, by the user's rows; warn of these, unless quiet."""
         failures = models.failures if models is not None else incomparable(data.X, self.dissimilarity)
         kept = np.setdiff1d(np.arange(data.order.size), list(failures))
         reasons = dict(sorted((int(data.order[row]), reason) for row, reason in failures.items()))
-        if not reasons:
+        if not reasons or (quiet and kept.size >= 2):
             return kept, reasons
         row, reason = next(iter(reasons.items()))
         said = f"{len(reasons)} of {data.order.size} observations have no model"
@@ -238,6 +245,21 @@ class Algorithm:
         options = (float(self.beta), margin, bool(self.hinge), bool(self.within_range))
         return Loss(dissimilarity, places, semivariogram, *options)
 
+    def prepare(self, data: Observations, progress: Progress) -> tuple[Near, Stages]:
+        """Do everything before the clustering; return who tells what is near, and the stages."""
+        prior = self.fit_prior(data, progress)
+        models = self.fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
+        kept, failed = self.comparable(data, models, quiet=True)
+        places = data.positions.take(kept)
+        dissimilarity = self.compare(data.X[kept], models and models.take(kept), data.seed)
+        engine = self.choose_engine(len(data.positions), data.raw.shape[1])
+        if engine.name == "dense":
+            dissimilarity.matrix(n_jobs=self.n_jobs, progress=progress)
+        semivariogram = self.fit_semivariogram(dissimilarity, places, data.seed, progress)
+        margin = self.choose_margin(None, places, semivariogram, data.seed)
+        loss = self.loss(dissimilarity, places, semivariogram, margin)
+        return self.look_up(engine, loss, None, progress), Stages(data, prior, models, kept, failed, loss)
+
     def choose_engine(self, count: int, features: int, *, neighbors: int = 0) -> Engine:
         """Choose how to cluster that many observations, and refuse what does not fit into memory.
 
@@ -280,7 +302,7 @@ class Algorithm:
 
     def reconsider(self, engine: Engine, tree: LossTree, stages: Stages, progress: Progress) -> Engine:
         """Ask some observations whether the tree pays."""
-        eps = float(self._choose_eps(stages)) if self.clusterer == "dbscan" else None
+        eps = float(self.choose_eps(stages)) if self.clusterer == "dbscan" else None
         with progress.stage("probe"):
             return reconsider(engine, tree.open_share(self.dense(stages.data.n_neighbors), eps=eps))
 
@@ -293,7 +315,7 @@ class Algorithm:
         return cluster(
             near,
             self.clusterer,
-            eps=self._choose_eps(stages),
+            eps=self.choose_eps(stages),
             min_samples=self.dense(stages.data.n_neighbors),
             min_cluster_size=self.min_cluster_size,
             known=stages.cores,
@@ -301,11 +323,28 @@ class Algorithm:
             progress=progress,
         )
 
+    def conclude(
+        self, near: Near | None, stages: Stages, refined: Labels | None, progress: Progress
+    ) -> tuple[Clustering, int]:
+        """Cluster, or take refined labels of all observations instead; noise is given to clusters where that is wanted."""
+        if refined is not None:
+            eps = self.choose_eps(stages) if isinstance(self.clusterer, str) else np.nan
+            return of_members(refined[stages.kept], np.nan if eps == "auto" else float(eps)), 0
+        assert near is not None
+        clustering, exact = self.cluster(near, stages, progress)
+        if self.noise == "assign" and (clustering.labels < 0).any() and (clustering.labels >= 0).any():
+            with progress.stage("noise"):
+                labels = assign_noise(stages.data.X[stages.kept], stages.loss.positions, clustering.labels)
+            clustering = replace(
+                of_members(labels, clustering.eps), ordering=clustering.ordering, reachability=clustering.reachability
+            )
+        return clustering, exact
+
     def dense(self, n_neighbors: int) -> int:
         """Return the observations that make a place dense."""
         return n_neighbors if self.min_samples == "auto" else int(self.min_samples)
 
-    def _choose_eps(self, stages: Stages) -> float | str:
+    def choose_eps(self, stages: Stages) -> float | str:
         """Return the radius where the user gives a level, or leaves it to us and the clusterer needs one."""
         models, level = stages.models, read_level(self.eps)
         if level is not None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mcgta.algorithm import Algorithm, Stages
 from mcgta.appending import Before, append_stages
 from mcgta.archive import Archived
+from mcgta.choosing import choose, left_open, refine_labels, settle_plainly
 from mcgta.fitted import FITTED, check_fitted
 from mcgta.observations import read_new, sort_observations
 from mcgta.parameters import RULES, check_testable
@@ -33,8 +34,8 @@ from mcgta.stages.significance import Significance, read_level
 from mcgta.types import Array, Index, Labels
 
 _AFTER_SEMIVARIOGRAM = (
-    "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "n_jobs",
-    "max_memory", "progress",
+    "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "refine", "noise",
+    "n_jobs", "max_memory", "progress",
 )  # fmt: skip
 
 
@@ -205,21 +206,23 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         prior: str | None = None,
         prior_components: int | None = None,
         prior_strength: float | None = None,
-        dissimilarity: str = "wasserstein2",
+        dissimilarity: str = "auto",
         metric: Any = "auto",
         metric_params: dict[str, Any] | None = None,
         semivariogram: str | Semivariogram = "spherical",
         bins: Any = 40,
         max_lag: float | None = None,
         semivariogram_error: float = ERROR,
-        beta: float = 1.0,
-        margin: float | str = 0.0,
+        beta: float | str = "auto",
+        margin: float | str = "auto",
         hinge: bool = True,
         within_range: bool = True,
         clusterer: Any = "dbscan",
         eps: float | str = "auto",
         min_samples: int | str = "auto",
         min_cluster_size: int | None = None,
+        refine: bool | str = "auto",
+        noise: str = "keep",
         local_models: LocalModels | None = None,
         n_jobs: int | None = None,
         max_memory: float | str | None = "auto",
@@ -250,6 +253,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.eps = eps
         self.min_samples = min_samples
         self.min_cluster_size = min_cluster_size
+        self.refine = refine
+        self.noise = noise
         self.local_models = local_models
         self.n_jobs = n_jobs
         self.max_memory = max_memory
@@ -274,8 +279,15 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         warn_of_positions_as_target(y)
         shape = type(self)()  # takes note of the columns, which are this estimator's only once the fit has succeeded
         features = read_features(shape, X, ensure_min_samples=2, copy=True)
-        engine = algorithm.choose_engine(*features.shape, neighbors=algorithm.listed_neighbors(positions))
-        data = algorithm.read(features, getattr(shape, "feature_names_in_", None), positions, groups)
+        plain = settle_plainly(algorithm)
+        engine = plain.choose_engine(*features.shape, neighbors=plain.listed_neighbors(positions))
+        data = plain.read(features, getattr(shape, "feature_names_in_", None), positions, groups)
+        choice, refined = None, None
+        if left_open(algorithm.params):
+            plain, choice, refined = choose(algorithm, data, progress)
+            engine = plain.choose_engine(*features.shape, neighbors=plain.listed_neighbors(positions))
+            data = data.with_neighbors(int(choice.params["n_neighbors"]))
+        algorithm = plain
         prior = algorithm.fit_prior(data, progress)
         models = algorithm.fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
         kept, failed = algorithm.comparable(data, models)
@@ -288,7 +300,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         margin = algorithm.choose_margin(significance, places, semivariogram, data.seed)
         loss = algorithm.loss(dissimilarity, places, semivariogram, margin)  # line 9
         stages = Stages(data, prior, models, kept, failed, loss, significance=significance)
-        self._cluster(algorithm, stages, engine, None, progress)  # line 10
+        self._cluster(algorithm, stages, engine, None, progress, refined)  # line 10
+        self.choice_ = choice
         return self._note_columns(shape)
 
     def refit(self, **params: Any) -> Self:
@@ -302,10 +315,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         wrong = sorted(set(params) - set(_AFTER_SEMIVARIOGRAM))
         if wrong:
             raise ValueError(f"refit cannot change {', '.join(wrong)}: only {', '.join(_AFTER_SEMIVARIOGRAM)}; use fit")
-        new = type(self)(**{**self._algorithm.params, **params})
-        algorithm, progress = Algorithm(new.get_params(deep=False)), Progress(new.progress)
+        new = type(self)(**{**self._algorithm.params, "refine": False, **params})
+        algorithm, progress = settle_plainly(Algorithm(new.get_params(deep=False))), Progress(new.progress)
         engine = algorithm.choose_engine(*self._X.shape)
         stages = self._restore()
+        refined = refine_labels(stages.data, progress) if algorithm.refine is True else None
         dissimilarity = stages.loss.dissimilarity
         if engine.name == "dense":
             dissimilarity.matrix(n_jobs=new.n_jobs, progress=progress)
@@ -313,7 +327,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         places, semivariogram = stages.loss.positions, stages.loss.semivariogram
         margin = algorithm.choose_margin(significance, places, semivariogram, self._seed)
         loss = algorithm.loss(dissimilarity, places, semivariogram, margin)
-        new._cluster(algorithm, replace(stages, loss=loss, significance=significance), engine, self._tree, progress)
+        stages = replace(stages, loss=loss, significance=significance)
+        new._cluster(algorithm, stages, engine, self._tree, progress, refined)
         return new._note_columns(self)
 
     def append(self, X: Any, *, positions: Any = None, groups: Any = None, refresh: bool = False) -> Self:
@@ -383,7 +398,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             self._tree,
         )
         stages, tree = append_stages(before, features, positions, groups, algorithm, engine, progress)
-        new._cluster(algorithm, stages, engine, tree, progress)
+        refined = refine_labels(stages.data, progress) if self.refined_ else None
+        new._cluster(algorithm, stages, engine, tree, progress, refined)
         # All at once and last, so that nothing that stops the work leaves half of it here.
         kept = (*params, "_algorithm")
         self.__dict__.update({name: value for name, value in vars(new).items() if name not in kept})
@@ -566,31 +582,44 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         return self
 
     def _cluster(
-        self, algorithm: Algorithm, stages: Stages, engine: Engine, tree: LossTree | None, progress: Progress
+        self,
+        algorithm: Algorithm,
+        stages: Stages,
+        engine: Engine,
+        tree: LossTree | None,
+        progress: Progress,
+        refined: Labels | None = None,
     ) -> None:
-        """Run the clusterer on the loss and keep what the fit has found, in the user's order."""
+        """Run the clusterer on the loss and keep what the fit has found, in the user's order.
+
+        ``refined`` labels, of all observations in canonical order, take the place of the clusterer's.
+        """
         data, models, loss, rows = stages.data, stages.models, stages.loss, stages.rows
         pairs = len(loss) * (len(loss) - 1) // 2
         progress.note(str(engine))
-        near = algorithm.look_up(engine, loss, tree, progress)
-        if isinstance(near, LossTree):
-            engine = algorithm.reconsider(engine, near, stages, progress)
-            if engine.name != "tree":
-                progress.note(str(engine))
-                near = algorithm.look_up(engine, loss, None, progress)
+        near: Near | None = tree and replace(tree, loss=loss)
         strengths = objective = None
         if engine.name == "dense":
+            near = algorithm.look_up(engine, loss, tree, progress)
             with progress.stage("clustering"):
-                clustering, exact = algorithm.cluster(near, stages, Progress())[0], pairs
+                clustering, exact = algorithm.conclude(near, stages, refined, Progress())[0], pairs
                 clustering, reach = settle(near, clustering, algorithm.dense(data.n_neighbors), n_jobs=self.n_jobs)
                 strengths = np.zeros(data.order.size)
                 strengths[rows] = Membership.of(clustering).strengths_at(reach, clustering.labels)
                 objective = loss.objective(clustering.labels)
+        elif refined is not None:
+            clustering, exact = algorithm.conclude(None, stages, refined, progress)
         else:
-            clustering, exact = algorithm.cluster(near, stages, progress)
+            near = algorithm.look_up(engine, loss, tree, progress)
+            if isinstance(near, LossTree):
+                engine = algorithm.reconsider(engine, near, stages, progress)
+                if engine.name != "tree":
+                    progress.note(str(engine))
+                    near = algorithm.look_up(engine, loss, None, progress)
+            clustering, exact = algorithm.conclude(near, stages, None, progress)
         membership = Membership.of(clustering)
         self.engine_ = replace(engine, pairs=pairs, exact_pairs=exact)
-        if engine.name != "dense":
+        if engine.name != "dense" and refined is None:
             progress.note(self.engine_.tell_pairs())
         self.labels_ = np.full(data.order.size, -1, dtype=np.int64)
         self.labels_[rows] = clustering.labels
@@ -612,7 +641,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.failed_ = stages.failed
         self.n_clusters_ = int(clustering.labels.max()) + 1
         self.n_neighbors_, self.min_samples_ = data.n_neighbors, algorithm.dense(data.n_neighbors)
-        self.eps_, self.margin_ = clustering.eps, loss.margin
+        self.eps_, self.margin_, self.beta_ = clustering.eps, loss.margin, float(algorithm.beta)
+        self.dissimilarity_, self.refined_, self.choice_ = algorithm.dissimilarity, refined is not None, None
         self.dissimilarity_error_ = sampling_error(models, algorithm.dissimilarity, random_state=data.seed)
         self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])

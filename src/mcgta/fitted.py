@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mcgta.choosing import Choice
 from mcgta.positions import Positions
 from mcgta.stages.engine import Engine
 from mcgta.stages.local_models import LocalModels
@@ -35,6 +36,10 @@ FITTED: dict[str, tuple[type, ...]] = {
     "positions_": (Positions,),
     "prior_": (MixturePrior, type(None)),
     "dissimilarity_error_": (float,),
+    "dissimilarity_": (str,),
+    "beta_": (float,),
+    "refined_": (bool,),
+    "choice_": (Choice, type(None)),
     "n_features_in_": (int,),
     "feature_names_in_": (np.ndarray,),
     "_X": (np.ndarray,),

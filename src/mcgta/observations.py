@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,10 @@ class Observations:
     def back(self) -> Index:
         """(N,) where each of the user's rows is in the sorted order."""
         return np.argsort(self.order)
+
+    def with_neighbors(self, n_neighbors: int) -> Observations:
+        """Return the same with neighbourhoods of another size."""
+        return replace(self, n_neighbors=n_neighbors)
 
 
 def sort_observations(X: Array, positions: Positions, *, n_neighbors: int | str, lags: int, seed: int) -> Observations:

@@ -24,6 +24,30 @@ CLOSENESS = np.array([0.01, 0.1, 1.0, 10.0])
 _ROUNDS = 5  # of estimating the scales
 
 
+@helper
+def _sum_alike(y: Any, labels: Any, weights: Any, counts: Any, sums: Any) -> None:
+    """Add rows whose w is 1."""
+    d = y.shape[0]
+    right, total = np.empty(d), np.zeros(counts.size)
+    for i in range(labels.size):
+        k, u = labels[i], weights[i]
+        counts[k] += 1.0
+        total[k] += u
+        for f in range(d):
+            right[f] = y[f, i]
+        for f in range(d):
+            yf = u * right[f]
+            sums[k, 1, 0, f] += yf
+            for g in range(f + 1):
+                sums[k, 2, f, g] += yf * right[g]
+    for k in range(counts.size):
+        for f in range(d):
+            for g in range(d):
+                sums[k, 0, f, g] = total[k]
+                sums[k, 1, f, g] = sums[k, 1, 0, g]
+                sums[k, 2, f, g] = sums[k, 2, max(f, g), min(f, g)]
+
+
 @kernel("void(float64[:, ::1], float64[:, ::1], int64[::1], float64[::1], float64[::1], float64[:, :, :, ::1])")
 def sum_clusters(y: Any, w: Any, labels: Any, weights: Any, counts: Any, sums: Any) -> None:
     """Add the rows (d, N) of each cluster to ``counts`` and ``sums``, the latter with ``weights`` (N,)."""
@@ -31,6 +55,13 @@ def sum_clusters(y: Any, w: Any, labels: Any, weights: Any, counts: Any, sums: A
     counts[:] = 0.0
     sums[:] = 0.0
     left, right = np.empty(d), np.empty(d)
+    alike = True  # whether w is 1 everywhere
+    for f in range(d):
+        for i in range(labels.size):
+            alike &= w[f, i] == 1.0
+    if alike:
+        _sum_alike(y, labels, weights, counts, sums)
+        return
     for i in range(labels.size):
         k, u = labels[i], weights[i]
         counts[k] += 1.0

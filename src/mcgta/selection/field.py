@@ -116,9 +116,9 @@ class Field:
     scale: Scale
 
     @classmethod
-    def of(cls, features: Array, places: Positions, *, seed: int = 0, scale: Scale | None = None) -> Field:
-        """Prepare features (N, d) at positions, both in canonical order."""
-        scale = scale or Scale.of(features)
+    def of(cls, features: Array, places: Positions, *, seed: int = 0, like: Field | None = None) -> Field:
+        """Prepare features (N, d) at positions, both in canonical order; with scale and dependence of another, if one is given."""
+        scale = like.scale if like is not None else Scale.of(features)
         X = scale.apply(features)
         chain = places.metric == "time"
         starts = np.r_[True, places.groups[1:] != places.groups[:-1]]
@@ -127,10 +127,14 @@ class Field:
         around = _list(places, near[:, :LISTED])
         rank = np.arange(len(places)) if chain else np.random.default_rng(seed).permutation(len(places))
         before = _before(starts) if chain else _earlier(near, rank)
-        nearest = far[:, 0][np.isfinite(far[:, 0]) & (far[:, 0] > 0)]
-        unit = float(np.median(nearest)) if nearest.size else 1.0
-        reach = unit * (len(places) / 3 if chain else np.sqrt(len(places)))
-        return cls(X, chain, starts, edges, around, _list(places, before), _grid(unit, reach, smooth=not chain), scale)
+        if like is not None:
+            dependence = like.dependence
+        else:
+            nearest = far[:, 0][np.isfinite(far[:, 0]) & (far[:, 0] > 0)]
+            unit = float(np.median(nearest)) if nearest.size else 1.0
+            reach = unit * (len(places) / 3 if chain else np.sqrt(len(places)))
+            dependence = _grid(unit, reach, smooth=not chain)
+        return cls(X, chain, starts, edges, around, _list(places, before), dependence, scale)
 
     def __len__(self) -> int:
         return int(self.X.shape[1])

@@ -44,14 +44,21 @@ class Settling:
         return fit_tails(y, w, labels, counts, prior, start, self.tails, 2)[1], counts
 
     def carry(self, rows: Index, labels: Labels, near: Index) -> Labels:
-        """Return labels for all observations, given those of some ``rows``; ``near`` says which of these is near each observation."""
-        labels = compact(labels)
+        """Return labels for all observations, given those of some ``rows``; ``near`` says which of these is near each observation.
+
+        Clusters too small to have a covariance are given up.
+        """
+        return drop_small(self.field, compact(self.suit_some(rows, labels, near)), self.field.d + 2)
+
+    def suit_some(self, rows: Index, labels: Labels, near: Index) -> Labels:
+        """Return the labels that suit all observations best, given the labels 0 ... K - 1 of some ``rows``."""
+
         counts = np.bincount(labels).astype(np.float64)
         y, w = (native(part[:, rows]) for part in self.apart[:2])
         sums = add_up(y, w, labels, counts.size)
         prior = best_prior(counts, sums, 1.0, coarse=True)[1]
         clusters = fit_tails(y, w, labels, counts, prior, estimate(counts, sums, prior), self.tails)[1]
-        return drop_small(self.field, compact(self.suit(labels[near], clusters, counts)), self.field.d + 2)
+        return self.suit(labels[near], clusters, counts)
 
     def relabel(self, labels: Labels) -> Labels:
         """Return the labels that suit the clusters of a labelling best."""

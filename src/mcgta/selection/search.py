@@ -9,7 +9,7 @@ from scipy.spatial import KDTree
 
 from mcgta.positions import Positions
 from mcgta.progress import Progress
-from mcgta.selection.field import Field, Scale
+from mcgta.selection.field import Field
 from mcgta.selection.merging import merge_path
 from mcgta.selection.relabelling import Settling
 from mcgta.selection.robustness import BLOCKS, sandwich
@@ -17,8 +17,11 @@ from mcgta.selection.scoring import Scored, compact, log_densities, score
 from mcgta.selection.starts import cut_into, make_starts, tame
 from mcgta.types import Array, Index, Labels
 
+MOST_SCORED = 5000
+"""Observations up to which the search runs on all of them."""
+
 SAMPLE = 4000
-"""Observations that the search runs on; of more, whole pieces are taken."""
+"""Observations that it runs on otherwise: whole pieces of series, or places at random."""
 
 PIECE = 250
 """Observations of such a piece."""
@@ -32,8 +35,10 @@ PART = 20_000
 LOOSE, FREE = 0.5, 0.95
 """Changes of label between neighbours, of those expected at random, beyond which position helps little, and not at all."""
 
-_TOP = 10  # labellings that are scored with their own dependence and tails
+_TOP = 8  # labellings that are scored with their own dependence and tails
 _MOST = 12  # clusters that are looked at on all observations
+_RICHER = 3
+_KEPT = 7  # labellings of the sample that are carried over
 _ERRORS = 2.0
 _BLOCKS = 40  # blocks that the standard error is estimated from
 _MIXED = 12  # clusters that the path without position begins with
@@ -76,21 +81,23 @@ def search(
     """
     progress = progress or Progress()
     rows, part = sample(places, seed)
-    scale = Scale.of(features)
     with progress.stage("neighbours"):
-        field = Field.of(features[rows], part, seed=seed, scale=scale)
+        field = Field.of(features[rows], part, seed=seed)
     heeding, mixed = find_candidates(field, part, seed, progress)
     if rows.size == len(places):
         return field, choose(field, heeding, mixed, rows)
-    found = choose(field, heeding, mixed, rows)
     with progress.stage("all observations"):
         near = nearest_rows(places, rows)
         if len(places) > WHOLE:
+            found = choose(field, heeding, mixed, rows)
             return field, replace(found, labels=carry_over(field, found, features, places, near, seed))
-        whole = Field.of(features, places, seed=seed, scale=scale)
-        heeding = [extend(whole, rows, near, scored, found.tau) for scored in by_number(heeding, found.tau)]
-        mixed = [extend(whole, rows, near, scored, found.tau, mixed=True) for scored in by_number(mixed, found.tau)]
-        return whole, choose(whole, heeding, mixed, np.arange(len(places)))
+        first = min(heeding + mixed, key=Scored.evidence)
+        tau, loose = sandwich(field, first), looseness(field, first) > LOOSE
+        kept = sorted(by_number(mixed if loose else heeding, tau), key=lambda scored: scored.evidence(tau))[:_KEPT]
+        whole = Field.of(features, places, seed=seed, like=field)
+        carried = [extend(whole, rows, near, scored, tau, mixed=loose) for scored in kept]
+        one = score(whole, np.zeros(len(places), dtype=np.int64))
+        return whole, choose(whole, [*carried, one], carried if loose else [], np.arange(len(places)))
 
 
 def carry_over(field: Field, found: Found, features: Array, places: Positions, near: Index, seed: int) -> Labels:
@@ -100,7 +107,7 @@ def carry_over(field: Field, found: Found, features: Array, places: Positions, n
     labels = np.empty(len(places), dtype=np.int64)
     for start in range(0, len(places), PART):
         rows = np.arange(start, min(start + PART, len(places)))
-        part = Field.of(features[rows], places.take(rows), seed=seed, scale=field.scale)
+        part = Field.of(features[rows], places.take(rows), seed=seed, like=field)
         settling = Settling(part, *by, temper=1.0 / found.tau, mixed=found.mixed)
         labels[rows] = settling.suit(found.best.labels[near[rows]], clusters, counts)
     return labels
@@ -109,7 +116,7 @@ def carry_over(field: Field, found: Found, features: Array, places: Positions, n
 def sample(places: Positions, seed: int) -> tuple[Index, Positions]:
     """Return the rows that the search runs on and where they are: all, or pieces of series, spread evenly, or places at random."""
     count = len(places)
-    if count <= 1.25 * SAMPLE:
+    if count <= MOST_SCORED:
         return np.arange(count), places
     if places.metric != "time":
         rows = np.sort(np.random.default_rng(seed).permutation(count)[:SAMPLE])
@@ -143,7 +150,12 @@ def find_candidates(
 def choose(field: Field, heeding: list[Scored], mixed: list[Scored], rows: Index) -> Found:
     """Choose the candidate with the most evidence: at first taking the model at its word, then as far as it is worth it."""
     first = best_of(field, heeding + mixed, 1.0)
-    tau, loose = sandwich(field, first), looseness(field, first)
+    loose = looseness(field, first)
+    # Clusters that are still to be found make blocks alike, too, so labellings with more of them have a say.
+    richer = [
+        scored for scored in by_number(heeding, 1.0) if first.clusters < scored.clusters <= first.clusters + _RICHER
+    ]
+    tau = min(sandwich(field, scored) for scored in [first, *richer])
     if loose <= LOOSE:
         best = coarsest(field, heeding, tau)
         return Found(best.labels, best, rows, tau, looseness(field, best), tuple(by_number(heeding, tau)))
@@ -166,7 +178,7 @@ def coarsest(field: Field, candidates: list[Scored], tau: float) -> Scored:
     for scored in by_number(candidates, tau):
         if scored.clusters >= best.clusters:
             break
-        fewer = score(field, scored.labels)
+        fewer = scored if len(field) > MOST_SCORED else score(field, scored.labels)
         sums = np.bincount(blocks, level - log_densities(field, fewer))
         if sums.sum() < limit * np.sqrt(sums.size * sums.var()):
             return fewer
@@ -194,8 +206,11 @@ def looseness(field: Field, scored: Scored) -> float:
 
 def best_of(field: Field, candidates: list[Scored], tau: float, *, full: bool = False) -> Scored:
     """Return the best candidate, those that come near scored with the dependence and the tails that suit them best."""
-    ranked = sorted(candidates, key=lambda scored: scored.evidence(tau, full=full))[:_TOP]
-    return min((score(field, scored.labels) for scored in ranked), key=lambda scored: scored.evidence(tau, full=full))
+    ranked = sorted(candidates, key=lambda scored: scored.evidence(tau, full=full))
+    if len(field) > MOST_SCORED:
+        return ranked[0]  # as it was carried over, with what suited it on the sample
+    found = (score(field, scored.labels) for scored in ranked[:_TOP])
+    return min(found, key=lambda scored: scored.evidence(tau, full=full))
 
 
 def extend(field: Field, rows: Index, near: Index, scored: Scored, tau: float, *, mixed: bool = False) -> Scored:

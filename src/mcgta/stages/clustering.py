@@ -152,11 +152,11 @@ def cluster(
     size = max(2, min_cluster_size or min_samples)
     radius = np.nan if eps == "auto" else float(eps)
     if max(min_samples, size) > count:  # no place is dense enough, no cluster large enough
-        return _of_members(np.full(count, -1), radius), 0
+        return of_members(np.full(count, -1), radius), 0
     if clusterer == "hdbscan":
         i, j, weight, _, exact = near.span(min_samples, **how)
         least = 0.0 if eps == "auto" else float(eps)
-        return _of_members(hierarchy_labels(i, j, weight, min_cluster_size=size, epsilon=least), radius), exact
+        return of_members(hierarchy_labels(i, j, weight, min_cluster_size=size, epsilon=least), radius), exact
     ordering, reachability, core, predecessor, exact = near.order(min_samples, **how)
     if eps == "auto":
         with warnings.catch_warnings():
@@ -174,7 +174,7 @@ def cluster(
         labels = cluster_optics_dbscan(
             reachability=reachability, core_distances=core, ordering=ordering, eps=float(eps)
         )
-    found = _of_members(drop_small(labels, size), radius)
+    found = of_members(drop_small(labels, size), radius)
     return replace(found, ordering=ordering, reachability=reachability), exact
 
 
@@ -186,7 +186,7 @@ def cluster_by_object(matrix: Array, clusterer: Any) -> Clustering:
         raise ValueError(
             f"clusterer={clusterer!r}: fit_predict returned {labels.dtype} of shape {labels.shape}, not {len(matrix)} integers"
         )
-    return _of_members(labels, np.nan)
+    return of_members(labels, np.nan)
 
 
 def densities(
@@ -245,7 +245,7 @@ def _dbscan(
     return Clustering(labels, core, np.where(core, np.nan, np.inf), radii, radius), exact + connecting + attaching
 
 
-def _of_members(labels: Labels, eps: float) -> Clustering:
+def of_members(labels: Labels, eps: float) -> Clustering:
     """Return a clustering whose members hold its clusters together."""
     labels = number(labels)
     inside = labels >= 0
