@@ -109,8 +109,9 @@ def log_density(distance: float, d: int, freedom: float, share: float, spread: f
 
 
 @kernel(
-    "int64(float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], float64[::1], "
-    "int64[::1], int64[::1], float64[::1], float64[::1], float64, float64, float64, float64, float64[::1], float64, int64, int64[::1])"
+    "int64(float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], "
+    "float64[::1], int64[::1], int64[::1], float64[::1], float64[::1], float64, float64, float64, float64, float64[::1], "
+    "float64, int64, int64[::1])"
 )
 def visit(
     X: Any,
@@ -135,9 +136,10 @@ def visit(
 ) -> int:
     """Give each observation in turn the label that suits it and its neighbours best; return how many have changed (Besag 1986).
 
-    What suits is ``temper`` times the log density of its features (d,), predicted from the ``near`` nearest of its list that have the label, plus
-    ``together`` times the share of those listed first (8 at most) that have it, plus the label's entry in ``shares``. Where ``together`` is above 0
-    only labels in its list are considered. ``kind_of`` (d,) says which of the kinds of dependence each feature has.
+    What suits is ``temper`` times the log density of its features (d,), predicted from the ``near`` nearest of its list that
+    have the label, plus ``together`` times the share of those listed first (8 at most) that have it, plus the label's entry in
+    ``shares``. Where ``together`` is above 0 only its own label and those in its list are considered. ``kind_of`` (d,) says
+    which of the kinds of dependence each feature has.
     """
     d, size = X.shape[0], means.shape[0]
     table, far, factor = np.empty((near, near)), np.empty((near, near)), np.empty((near, near))

@@ -1,4 +1,4 @@
-"""Observations, prepared for being scored under many labellings: scaled features, neighbours, and what dependence may be like."""
+"""Observations, prepared for being scored under many labellings: scaled features, neighbours, what dependence may be like."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def gather(whitened: tuple[Array, Array, Array], kinds: Index) -> tuple[Array, A
 
 
 def _neighbours(places: Positions, count: int) -> tuple[Index, Array]:
-    """Return up to ``count - 1`` nearest of each row, itself left out, nearest first, and how far they are; -1 and inf beyond."""
+    """Return up to ``count - 1`` nearest of each row, itself left out, nearest first, and how far; -1 and inf beyond."""
     size = len(places)
     near, far = np.full((size, count - 1), -1, dtype=np.int64), np.full((size, count - 1), np.inf)
     for code in np.unique(places.groups):

@@ -26,7 +26,8 @@ _PREDICTED_FROM = 8
 class Settling:
     """Relabelling with one kind of dependence for each feature and one kind of tails.
 
-    ``temper`` multiplies the rows' log densities: below 1 it takes more of them to change a label. ``mixed`` leaves position out of account.
+    ``temper`` multiplies the rows' log densities: below 1 it takes more of them to change a label. ``mixed`` leaves position
+    out of account.
     """
 
     def __init__(self, field: Field, kinds: Index, tails: Tails, *, temper: float = 1.0, mixed: bool = False) -> None:
@@ -44,7 +45,7 @@ class Settling:
         return fit_tails(y, w, labels, counts, prior, start, self.tails, 2)[1], counts
 
     def carry(self, rows: Index, labels: Labels, near: Index) -> Labels:
-        """Return labels for all observations, given those of some ``rows``; ``near`` says which of these is near each observation."""
+        """Return labels for all observations, given those of some ``rows``; ``near`` says which of these is near each."""
         labels = compact(labels)
         counts = np.bincount(labels).astype(np.float64)
         y, w = (native(part[:, rows]) for part in self.apart[:2])

@@ -13,11 +13,11 @@ BLOCKS = (40, 80, 160)
 
 
 def sandwich(field: Field, scored: Scored) -> float:
-    """Return how many observations count as one: the variance of the scores' sums over blocks, over what it would be were they independent.
+    """Return how many observations count as one: the variance of scores summed over blocks, over what it is if independent.
 
-    Scores are the derivatives of a row's log density with respect to its cluster's mean and covariance. Under the model they are independent;
-    what the model does not know of (slow changes within clusters, other kinds of dependence) makes those of a block alike. The ratio is averaged
-    over parameters, and the largest of several sizes of blocks is taken.
+    Scores are the derivatives of a row's log density with respect to its cluster's mean and covariance. Under the model they
+    are independent; what the model does not know of (slow changes within clusters, other kinds of dependence) makes those of a
+    block alike. The ratio is averaged over parameters, and the largest of several sizes of blocks is taken.
     """
     y, w, _ = field.whiten_by(scored.labels, scored.kinds)
     prior = scored.marginal()[1]
