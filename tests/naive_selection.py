@@ -54,3 +54,62 @@ def profile(y, w, log_s, labels):
         variance = float(np.mean((y[rows] - mean * w[rows]) ** 2))
         found += 0.5 * rows.sum() * math.log(variance) + 0.5 * math.log(1 + w[rows] @ w[rows])
     return found
+
+
+# ------------------------------------------------------------------------------------------------- marginal likelihood
+
+
+def moments(y, w):
+    """Mean of rows (n, d) that counts w (n, d) times in each, its weight, and the scatter about it."""
+    weight = (w**2).sum(axis=0)
+    mean = (w * y).sum(axis=0) / weight
+    left = y - w * mean
+    return mean, weight, left.T @ left
+
+
+def log_marginal(y, w, a, kappa, prior, middle, temper=1.0):
+    """Normal-inverse-Wishart: the closed form, rows counted ``temper`` times."""
+    mean, weight, scatter = moments(y, w)
+    (count, d), weight, scatter = y.shape, temper * weight, temper * scatter
+    count = temper * count
+    freedom = d + 1 + a
+    off = np.sqrt(kappa * weight / (kappa + weight)) * (mean - middle)
+    found = multigammaln((freedom + count) / 2, d) - multigammaln(freedom / 2, d)
+    found += freedom / 2 * np.linalg.slogdet(a * prior)[1]
+    found -= (freedom + count) / 2 * np.linalg.slogdet(a * prior + scatter + np.outer(off, off))[1]
+    return found + 0.5 * np.log(kappa / (kappa + weight)).sum() - count * d / 2 * math.log(math.pi)
+
+
+def pooled_prior(y, w, labels, scaled, temper=1.0, rounds=5):
+    """The prior's middle, pooled covariance and scales of the clusters."""
+    names, d = np.unique(labels), y.shape[1]
+    parts = [moments(y[labels == k], w[labels == k]) for k in names]
+    counts = np.array([(labels == k).sum() for k in names])
+    mass = sum(temper * weight for _, weight, _ in parts) + 1e-12
+    middle = sum(temper * weight * mean for mean, weight, _ in parts) / mass
+
+    def pool(scales):
+        table = sum(scatter / scale for (_, _, scatter), scale in zip(parts, scales, strict=True)) / counts.sum()
+        return table + (1e-9 * np.trace(table) / d + 1e-12) * np.eye(d)
+
+    scales = np.ones(names.size)
+    pooled = pool(scales)
+    for _ in range(rounds if scaled else 0):
+        inverse = np.linalg.inv(pooled)
+        scales = np.array([np.trace(inverse @ s) / (d * n) for (_, _, s), n in zip(parts, counts, strict=True)])
+        pooled = pool(scales)
+    return middle, pooled, scales
+
+
+def marginal(y, w, labels, strengths, closeness, scaled, temper=1.0):
+    """The best of the grid: log marginal likelihood, a, kappa."""
+    middle, pooled, scales = pooled_prior(y, w, labels, scaled, temper)
+    best = (-math.inf, math.nan, math.nan)
+    for kappa, a in itertools.product(closeness, strengths):
+        found = 0.0
+        for k, scale in enumerate(scales):
+            rows = labels == k
+            found += log_marginal(y[rows], w[rows], a, kappa, scale * pooled, middle, temper)
+            found -= 0.5 * math.log(max(temper * rows.sum(), 2)) if scaled else 0
+        best = max(best, (found, a, kappa))
+    return best
