@@ -69,18 +69,20 @@ def best_path(stay: Any, enter: Any, first: Any, cost: float, labels: Any) -> No
     for k in range(size):
         score[k] = enter[0, k]
     for t in range(1, rows):
-        best = 0
+        best, second = 0, -1
         for k in range(1, size):
             if score[k] > score[best]:
-                best = k
+                best, second = k, best
+            elif second < 0 or score[k] > score[second]:
+                second = k
         for k in range(size):
-            change = score[best] + enter[t, k]
             if first[t]:
-                came[t, k], after[k] = best, change
+                came[t, k], after[k] = best, score[best] + enter[t, k]
                 continue
             keep = score[k] + stay[t, k]
-            if change - cost > keep and best != k:
-                came[t, k], after[k] = best, change - cost
+            other = second if best == k else best
+            if other >= 0 and score[other] + enter[t, k] - cost > keep:
+                came[t, k], after[k] = other, score[other] + enter[t, k] - cost
             else:
                 came[t, k], after[k] = k, keep
         for k in range(size):
