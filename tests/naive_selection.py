@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 from scipy.special import multigammaln
+from scipy.stats import multivariate_normal, multivariate_t
 
 # ----------------------------------------------------------------------------------------------------------- dependence
 
@@ -113,3 +114,62 @@ def marginal(y, w, labels, strengths, closeness, scaled, temper=1.0):
             found -= 0.5 * math.log(max(temper * rows.sum(), 2)) if scaled else 0
         best = max(best, (found, a, kappa))
     return best
+
+
+# --------------------------------------------------------------------------------------------------------------- labels
+
+
+def log_density(square, d, freedom=math.inf, share=0.0, spread=1.0):
+    """Log density of Student's t, or of two Gaussians about one centre, so far from it; covariance the identity."""
+    x = np.zeros(d)
+    x[0] = math.sqrt(square)
+    if freedom < math.inf:
+        return float(multivariate_t(np.zeros(d), np.eye(d), df=freedom).logpdf(x))
+    near = multivariate_normal(np.zeros(d), np.eye(d)).logpdf(x)
+    if share == 0:
+        return float(near)
+    far = multivariate_normal(np.zeros(d), spread * np.eye(d)).logpdf(x)
+    return float(np.logaddexp(math.log(1 - share) + near, math.log(share) + far))
+
+
+def path_score(stay, enter, first, cost, labels):
+    """What the labels of series are worth."""
+    found = 0.0
+    for t, k in enumerate(labels):
+        if t == 0 or first[t]:
+            found += enter[t][k]
+        elif labels[t - 1] == k:
+            found += stay[t][k]
+        else:
+            found += enter[t][k] - cost
+    return found
+
+
+def suitability(x, i, k, labels, listed, distances, centre, by, tails, together, temper, near):
+    """What label k is worth for observation i; ``by`` are kind, length and nugget of each feature."""
+    mean, covariance, share = centre
+    own = [j for j in listed[i] if j >= 0 and labels[j] == k][:near]
+    left, scales = [], []
+    for f in range(len(x)):
+        y, w, log_s = whiten(x[f], i, own, distances, *by[f])
+        left.append(y - w * mean[f])
+        scales.append(log_s)
+    square = float(np.array(left) @ np.linalg.solve(covariance, left))
+    logs = log_density(square, len(x), *tails) - 0.5 * np.linalg.slogdet(covariance)[1] - sum(scales)
+    first = [j for j in listed[i] if j >= 0][:8]
+    agree = sum(labels[j] == k for j in first) / len(first) if first else 0.0
+    return temper * logs + together * agree + share
+
+
+def visit(x, listed, distances, centres, by, tails, together, temper, near, labels):
+    """Each observation in turn takes the label that is worth most; only those in its list if neighbours count."""
+    labels = [int(k) for k in labels]
+    for i in range(len(labels)):
+        held = {labels[j] for j in listed[i] if j >= 0} | {labels[i]}
+        allowed = held if together > 0 else range(len(centres))
+        worth = {
+            k: suitability(x, i, k, labels, listed, distances, centres[k], by, tails, together, temper, near)
+            for k in sorted(allowed)
+        }
+        labels[i] = max(worth, key=worth.get)
+    return labels
