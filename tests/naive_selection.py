@@ -28,6 +28,20 @@ def covariance(distances, kind, length, nugget):
     return table
 
 
+def list_rows(distances, size, keep=lambda i, j: j < i):
+    """Lists of up to ``size`` of the rows before each, nearest first."""
+    count = len(distances)
+    listed, gaps = np.full((count, size), -1), np.zeros((count, size))
+    between = np.zeros((count, size * (size - 1) // 2))
+    for i in range(count):
+        near = sorted((j for j in range(count) if j != i and keep(i, j)), key=lambda j: distances[i, j])[:size]
+        listed[i, : len(near)], gaps[i, : len(near)] = near, distances[i, near]
+        for q in range(len(near)):
+            for p in range(q):
+                between[i, q * (q - 1) // 2 + p] = distances[near[p], near[q]]
+    return listed, gaps, between
+
+
 def own_places(listed, labels, i, most):
     """Where in its list row i has the first ``most`` rows of its label."""
     same = [p for p, j in enumerate(listed[i]) if j >= 0 and labels[j] == labels[i]]
@@ -173,3 +187,44 @@ def visit(x, listed, distances, centres, by, tails, together, temper, near, labe
         }
         labels[i] = max(worth, key=worth.get)
     return labels
+
+
+# -------------------------------------------------------------------------------------------------------------- regions
+
+
+def grow(X, edges, wanted):
+    """Merge the two regions next to each other whose sum of squares about their mean rises least, until few are left."""
+
+    def squares(rows):
+        part = X[sorted(rows)]
+        return float(((part - part.mean(axis=0)) ** 2).sum())
+
+    held = [{i} for i in range(len(X))]
+    while len(held) > wanted:
+        pairs = []
+        for a, b in itertools.combinations(range(len(held)), 2):
+            if any((i in held[a] and j in held[b]) or (i in held[b] and j in held[a]) for i, j in edges):
+                pairs.append((squares(held[a] | held[b]) - squares(held[a]) - squares(held[b]), a, b))
+        if not pairs:
+            break
+        _, a, b = min(pairs)
+        held[a] |= held.pop(b)
+    return {frozenset(rows) for rows in held}
+
+
+def connected(rows, edges):
+    """Whether edges among the rows join all of them."""
+    rows = set(rows)
+    reached, fresh = set(), {min(rows)}
+    while fresh:
+        reached |= fresh
+        fresh = {b for i, j in edges for a, b in ((i, j), (j, i)) if a in reached and b in rows} - reached
+    return reached == rows
+
+
+def partition(labels):
+    """The sets of rows of each label."""
+    held = {}
+    for row, k in enumerate(labels):
+        held.setdefault(int(k), set()).add(row)
+    return {frozenset(rows) for rows in held.values()}

@@ -13,13 +13,16 @@ from scipy.spatial.distance import cdist
 
 import naive_selection as naive
 from mcgta.kernels.relabel import best_path, log_density, own_distances, squared_distances, visit
+from mcgta.kernels.whitening import EXPONENTIAL, INDEPENDENT, MATERN
 from mcgta.selection.scoring import Gaussians, Prior, fit_tails
 from mcgta.selection.tails import GAUSSIAN, HEAVY, STRAY, Tails
-from test_whitening import KINDS, LENGTHS, NUGGETS, list_rows
 
 SOME = settings(max_examples=25, derandomize=True, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
 TAILS = [GAUSSIAN, *HEAVY, *STRAY]
+KINDS = np.array([INDEPENDENT, EXPONENTIAL, EXPONENTIAL, MATERN])
+LENGTHS = np.array([1.0, 0.7, 5.0, 2.0])
+NUGGETS = np.array([1.0, 0.01, 0.4, 0.15])
 
 
 def clusters(rng, size, d):
@@ -86,7 +89,7 @@ def test_a_visit_is_that_of_one_observation_after_another(seed, together, tails,
     rng = np.random.default_rng(seed)
     count, d, size, near = 30, 2, 3, 4
     distances = cdist(*[rng.uniform(0, 5, (count, 2))] * 2)
-    lists = list_rows(
+    lists = naive.list_rows(
         distances, 10, keep=lambda i, j: i % 5 > 0 or distances[i, j] < 1
     )  # some lists are short, or empty
     groups, by = clusters(rng, size, d), rng.integers(0, KINDS.size, d)

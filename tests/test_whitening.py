@@ -17,20 +17,6 @@ LENGTHS = np.array([1.0, 0.7, 0.7, 5.0, 0.7, 2.0])
 NUGGETS = np.array([1.0, 0.01, 0.4, 0.15, 0.15, 0.02])
 
 
-def list_rows(distances, size, keep=lambda i, j: j < i):
-    """Lists of up to ``size`` of the rows before each, nearest first."""
-    count = len(distances)
-    listed, gaps = np.full((count, size), -1), np.zeros((count, size))
-    between = np.zeros((count, size * (size - 1) // 2))
-    for i in range(count):
-        near = sorted((j for j in range(count) if j != i and keep(i, j)), key=lambda j: distances[i, j])[:size]
-        listed[i, : len(near)], gaps[i, : len(near)] = near, distances[i, near]
-        for q in range(len(near)):
-            for p in range(q):
-                between[i, q * (q - 1) // 2 + p] = distances[near[p], near[q]]
-    return listed, gaps, between
-
-
 def choose(listed, labels):
     chosen = np.empty((len(listed), NEAR), dtype=np.int64)
     choose_own(listed, labels, chosen)
@@ -52,7 +38,7 @@ def test_whitened_rows_have_the_density_of_the_whole_process(axes, seed):
     count = NEAR + 1
     distances = cdist(*[rng.uniform(0, 6, (count, axes))] * 2)
     X, mean = rng.normal(size=(2, count)), 1.7
-    y, w, log_s = whiten_all(X, list_rows(distances, NEAR), np.zeros(count, dtype=np.int64))
+    y, w, log_s = whiten_all(X, naive.list_rows(distances, NEAR), np.zeros(count, dtype=np.int64))
     found = (norm.logpdf(y - w[:, None] * mean) - log_s[:, None]).sum(axis=2)
     for t in range(1, KINDS.size):
         table = naive.covariance(distances, KINDS[t], LENGTHS[t], NUGGETS[t])
@@ -66,7 +52,7 @@ def test_rows_are_predicted_from_the_nearest_of_their_label_in_their_list(seed, 
     rng = np.random.default_rng(seed)
     distances = cdist(*[np.round(rng.uniform(0, 5, (count, 2)), 1)] * 2)
     labels, X = rng.integers(0, clusters, count), rng.normal(size=(3, count))
-    lists = list_rows(distances, size, keep=lambda i, j: later or j < i)
+    lists = naive.list_rows(distances, size, keep=lambda i, j: later or j < i)
     chosen = choose(lists[0], labels)
     y, w, log_s = whiten_all(X, lists, labels)
     for i in range(count):
@@ -82,7 +68,7 @@ def test_rows_are_predicted_from_the_nearest_of_their_label_in_their_list(seed, 
 def test_rows_that_are_independent_or_the_first_of_their_label_are_left_alone():
     rng = np.random.default_rng(1)
     X, labels = rng.normal(size=(2, 6)), np.array([0, 1, 0, 1, 2, 0])
-    y, w, log_s = whiten_all(X, list_rows(cdist(*[np.arange(6.0)[:, None]] * 2), 5), labels)
+    y, w, log_s = whiten_all(X, naive.list_rows(cdist(*[np.arange(6.0)[:, None]] * 2), 5), labels)
     np.testing.assert_array_equal(y[0], X)
     np.testing.assert_array_equal(y[:, :, [0, 1, 4]], np.broadcast_to(X[:, [0, 1, 4]], (KINDS.size, 2, 3)))
     assert (w[0] == 1).all()
@@ -93,7 +79,7 @@ def test_rows_that_are_independent_or_the_first_of_their_label_are_left_alone():
 
 def test_only_the_rows_asked_for_are_written():
     rng = np.random.default_rng(2)
-    X, lists = rng.normal(size=(2, 20)), list_rows(cdist(*[rng.uniform(0, 5, (20, 2))] * 2), 6)
+    X, lists = rng.normal(size=(2, 20)), naive.list_rows(cdist(*[rng.uniform(0, 5, (20, 2))] * 2), 6)
     labels, rows = rng.integers(0, 2, 20), np.array([17, 3])
     every, some = whiten_all(X, lists, labels), whiten_all(X, lists, labels, rows)
     for one, other in zip(every, some, strict=True):
@@ -106,7 +92,7 @@ def test_only_the_rows_asked_for_are_written():
 def test_a_shift_of_all_rows_is_a_shift_of_the_mean_that_counts_w_times(seed, shift):
     rng = np.random.default_rng(seed)
     X, labels = rng.normal(size=(2, 25)), rng.integers(0, 2, 25)
-    lists = list_rows(cdist(*[rng.uniform(0, 5, (25, 2))] * 2), 12)
+    lists = naive.list_rows(cdist(*[rng.uniform(0, 5, (25, 2))] * 2), 12)
     y, w, log_s = whiten_all(X, lists, labels)
     moved, same_w, same_s = whiten_all(X + shift, lists, labels)
     np.testing.assert_allclose(moved, y + shift * w[:, None], rtol=1e-9, atol=1e-6)
@@ -116,7 +102,7 @@ def test_a_shift_of_all_rows_is_a_shift_of_the_mean_that_counts_w_times(seed, sh
 
 def test_rows_at_one_place_without_a_nugget_stay_finite():
     X, labels = np.random.default_rng(3).normal(size=(1, 12)), np.zeros(12, dtype=np.int64)
-    lists = list_rows(np.zeros((12, 12)), 8)
+    lists = naive.list_rows(np.zeros((12, 12)), 8)
     out = np.empty((2, 1, 12)), np.empty((2, 12)), np.empty((2, 12))
     whiten(X, np.arange(12), *lists, choose(lists[0], labels), *np.array([[0, 1]]), np.ones(2), np.zeros(2), *out)
     assert all(np.isfinite(part).all() for part in out)
@@ -127,7 +113,7 @@ def test_rows_at_one_place_without_a_nugget_stay_finite():
 def test_the_profile_is_the_likelihood_at_the_best_means_and_variances(seed, clusters):
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(30) % clusters)
-    X, lists = rng.normal(size=(2, 30)), list_rows(cdist(*[rng.uniform(0, 5, (30, 2))] * 2), 12)
+    X, lists = rng.normal(size=(2, 30)), naive.list_rows(cdist(*[rng.uniform(0, 5, (30, 2))] * 2), 12)
     y, w, log_s = whiten_all(X, lists, labels)
     found = np.empty((KINDS.size, 2))
     profile(y, w, log_s, labels, np.bincount(labels).astype(float), found)
@@ -144,5 +130,5 @@ def test_the_profile_is_best_for_the_dependence_that_rows_were_drawn_with(truth)
     X = (3 + np.linalg.cholesky(table + 1e-9 * np.eye(300)) @ rng.normal(size=(300, 1))).T.copy()
     labels = np.zeros(300, dtype=np.int64)
     found = np.empty((KINDS.size, 1))
-    profile(*whiten_all(X, list_rows(distances, 12), labels), labels, np.array([300.0]), found)
+    profile(*whiten_all(X, naive.list_rows(distances, 12), labels), labels, np.array([300.0]), found)
     assert found.argmin() == truth
