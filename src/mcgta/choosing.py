@@ -14,7 +14,7 @@ from mcgta.progress import Progress
 from mcgta.selection.field import Field
 from mcgta.selection.noise import settle_noise
 from mcgta.selection.scoring import Scored, compact, score
-from mcgta.selection.search import FREE, WHOLE, Found, search
+from mcgta.selection.search import FREE, MOST_SCORED, WHOLE, Found, search
 from mcgta.stages.cuts import Cuts
 from mcgta.stages.dissimilarity import TRANSPORT
 from mcgta.stages.labelling import drop_small
@@ -30,7 +30,7 @@ _NEIGHBORS = (30, 20, 45)
 _SHARES = (1.0, 0.5, 1.5)  # of n, for min_samples
 _RADII = 12
 _ASKED = 500  # observations whose density gives the radii of many
-_QUANTILES = (0.5, 0.7, 0.85, 0.95)
+_QUANTILES = (0.5, 0.85)
 _MOST = 40  # clusters of a labelling that is looked at
 _SMALLEST = 500  # a cluster with less than one in as many observations is noise, for the evidence
 _MANY = 3000  # observations beyond which one setting is looked at, at several radii
@@ -208,7 +208,8 @@ def score_with_noise(field: Field, labels: Labels, found: Found) -> Scored:
 
 def _explain(chosen: Algorithm, field: Field, found: Found, plain: Scored | None, refined: bool) -> Choice:
     best, tau = found.best if refined or plain is None else plain, found.tau
-    one = score(field, np.zeros(len(field), dtype=np.int64)).evidence(tau)
+    kinds = best.kinds if len(field) > MOST_SCORED else None
+    one = score(field, np.zeros(len(field), dtype=np.int64), kinds=kinds).evidence(tau)
     lengths = field.dependence.lengths[best.kinds] * (best.kinds > 0)
     params = {name: chosen.params[name] for name in LEFT_TO_DATA}
     notes = _words(field, found, best, plain, refined, one)

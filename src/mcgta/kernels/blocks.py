@@ -13,7 +13,8 @@ from mcgta.kernels.compiled import kernel
 def cut_subtrees(order: Any, parent: Any, size: int, piece: Any) -> None:
     """Cut trees into pieces of ``size`` rows or a few more; what is left at a root is a piece of its own.
 
-    ``order`` lists rows with every row after its ``parent``, which is -1 for roots. Writes for each row the highest row of its ``piece``.
+    ``order`` lists rows with every row after its ``parent``, which is -1 for roots. Writes for each row the highest row of its
+    ``piece``.
     """
     held = np.ones(parent.size, dtype=np.int64)
     for k in range(order.size - 1, -1, -1):

@@ -1,9 +1,9 @@
 """Marginal likelihood of whitened rows that belong to Gaussian clusters, by sums over each cluster.
 
-A row is y ~ N(w mu_k, Sigma_k), w a number for each feature. Sums of a cluster: ``counts`` (K,) and ``sums`` (K, 3, d, d), of w w^T, w y^T and
-y y^T. Priors: Sigma_k ~ inverse Wishart with scale a s_k P and d + 1 + a degrees of freedom, mu_k ~ N(centre, Sigma_k / kappa); P is the pooled covariance.
-Either all s_k are 1, or each is estimated, which costs half the log of the cluster's size, so that clusters may differ by scale at little cost.
-a and kappa are the best of a grid.
+A row is y ~ N(w mu_k, Sigma_k), w a number for each feature. Sums of a cluster: ``counts`` (K,) and ``sums`` (K, 3, d, d), of
+w w^T, w y^T and y y^T. Priors: Sigma_k ~ inverse Wishart with scale a s_k P and d + 1 + a degrees of freedom, mu_k ~ N(centre,
+Sigma_k / kappa); P is the pooled covariance. Either all s_k are 1, or each is estimated, which costs half the log of the
+cluster's size, so that clusters may differ by scale at little cost. a and kappa are the best of a grid.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def log_marginal(
 
 @helper
 def pool(scatters: Any, scales: Any, total: float, pooled: Any) -> None:
-    """Put the pooled covariance into ``pooled``, each scatter over its scale, and a trace of the identity to keep it definite."""
+    """Put the pooled covariance into ``pooled``, each scatter over its scale; a trace of the identity keeps it definite."""
     d = pooled.shape[0]
     pooled[:] = 0.0
     for k in range(scales.size):
@@ -151,8 +151,8 @@ def pool(scatters: Any, scales: Any, total: float, pooled: Any) -> None:
 
 
 @kernel(
-    "float64(float64[::1], float64[:, :, :, ::1], float64, float64[::1], float64[::1], boolean, float64[::1], float64[:, ::1], float64[::1], "
-    "float64[::1], float64[::1])"
+    "float64(float64[::1], float64[:, :, :, ::1], float64, float64[::1], float64[::1], boolean, float64[::1], float64[:, ::1], "
+    "float64[::1], float64[::1], float64[::1])"
 )
 def marginal(
     counts: Any,
@@ -169,8 +169,8 @@ def marginal(
 ) -> float:
     """Log marginal likelihood of all clusters at the best of the grid, counts and sums multiplied by ``temper``.
 
-    ``scaled`` estimates the scales. Writes the prior's ``middle`` (d,), ``pooled`` (d, d) and ``scales`` (K,), the ``best`` a and kappa, and
-    what ``each`` (K,) cluster has of the total.
+    ``scaled`` estimates the scales. Writes the prior's ``middle`` (d,), ``pooled`` (d, d) and ``scales`` (K,), the ``best`` a
+    and kappa, and what ``each`` (K,) cluster has of the total.
     """
     size, d = counts.size, middle.size
     means, weights, scatters = np.empty((size, d)), np.empty((size, d)), np.empty((size, d, d))
@@ -241,12 +241,16 @@ def marginal(
 
 
 @kernel(
-    "void(float64[::1], float64[:, :, :, ::1], float64, float64, float64, float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])"
+    "void(float64[::1], float64[:, :, :, ::1], float64, float64, float64, float64[::1], float64[:, ::1], float64[::1], "
+    "float64[:, ::1])"
 )
 def merge_gains(
     counts: Any, sums: Any, temper: float, a: float, kappa: float, middle: Any, pooled: Any, scales: Any, gains: Any
 ) -> None:
-    """Write what merging two clusters does to the log marginal likelihood, under one prior; the scale of two is that of both."""
+    """Write what merging two clusters does to the log marginal likelihood, under one prior.
+
+    The scale of two is the mean of theirs, by their rows.
+    """
     size, d = counts.size, middle.size
     mean, weight, scatter = np.empty(d), np.empty(d), np.empty((d, d))
     table, factor, prior = np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
@@ -278,8 +282,8 @@ def merge_gains(
 
 
 @kernel(
-    "void(float64[::1], float64[:, :, :, ::1], float64, float64, float64[::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[:, :, ::1], "
-    "float64[::1])"
+    "void(float64[::1], float64[:, :, :, ::1], float64, float64, float64[::1], float64[:, ::1], float64[::1], float64[:, ::1], "
+    "float64[:, :, ::1], float64[::1])"
 )
 def plug_in(
     counts: Any,
@@ -293,7 +297,7 @@ def plug_in(
     inverse: Any,
     log_root: Any,
 ) -> None:
-    """Write the clusters' ``means`` (K, d), inverse Cholesky factors of their covariances (K, d, d) and half the log determinants (K,).
+    """Write the clusters' ``means`` (K, d), inverse Cholesky factors (K, d, d) and half log determinants (K,) of covariances.
 
     They are estimates with the prior's a + d + 1 observations of the scaled, pooled covariance, and kappa of the middle.
     """

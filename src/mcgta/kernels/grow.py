@@ -23,8 +23,8 @@ def _cost(means: Any, counts: Any, i: int, j: int) -> float:
 def grow(X: Any, i: Any, j: Any, wanted: int, region: Any) -> int:
     """Merge what edges (i, j) join until ``wanted`` regions are left, or none can be merged; return how many.
 
-    The merge that adds least to the sum of squares about the means of X (N, d) comes first; of equal ones that of the lower edge. Writes for each
-    row its ``region``, named by a row in it.
+    The merge that adds least to the sum of squares about the means of X (N, d) comes first; of equal ones that of the lower
+    edge. Writes for each row its ``region``, named by a row in it.
     """
     rows, d = X.shape
     means, counts, version = X.copy(), np.ones(rows), np.zeros(rows, dtype=np.int64)

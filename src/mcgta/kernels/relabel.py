@@ -69,18 +69,20 @@ def best_path(stay: Any, enter: Any, first: Any, cost: float, labels: Any) -> No
     for k in range(size):
         score[k] = enter[0, k]
     for t in range(1, rows):
-        best = 0
+        best, second = 0, -1
         for k in range(1, size):
             if score[k] > score[best]:
-                best = k
+                best, second = k, best
+            elif second < 0 or score[k] > score[second]:
+                second = k
         for k in range(size):
-            change = score[best] + enter[t, k]
             if first[t]:
-                came[t, k], after[k] = best, change
+                came[t, k], after[k] = best, score[best] + enter[t, k]
                 continue
             keep = score[k] + stay[t, k]
-            if change - cost > keep and best != k:
-                came[t, k], after[k] = best, change - cost
+            other = second if best == k else best
+            if other >= 0 and score[other] + enter[t, k] - cost > keep:
+                came[t, k], after[k] = other, score[other] + enter[t, k] - cost
             else:
                 came[t, k], after[k] = k, keep
         for k in range(size):
@@ -109,8 +111,9 @@ def log_density(distance: float, d: int, freedom: float, share: float, spread: f
 
 
 @kernel(
-    "int64(float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], float64[::1], "
-    "int64[::1], int64[::1], float64[::1], float64[::1], float64, float64, float64, float64, float64[::1], float64, int64, int64[::1])"
+    "int64(float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], "
+    "float64[::1], int64[::1], int64[::1], float64[::1], float64[::1], float64, float64, float64, float64, float64[::1], "
+    "float64, int64, int64[::1])"
 )
 def visit(
     X: Any,
@@ -135,9 +138,10 @@ def visit(
 ) -> int:
     """Give each observation in turn the label that suits it and its neighbours best; return how many have changed (Besag 1986).
 
-    What suits is ``temper`` times the log density of its features (d,), predicted from the ``near`` nearest of its list that have the label, plus
-    ``together`` times the share of those listed first (8 at most) that have it, plus the label's entry in ``shares``. Where ``together`` is above 0
-    only labels in its list are considered. ``kind_of`` (d,) says which of the kinds of dependence each feature has.
+    What suits is ``temper`` times the log density of its features (d,), predicted from the ``near`` nearest of its list that
+    have the label, plus ``together`` times the share of those listed first (8 at most) that have it, plus the label's entry in
+    ``shares``. Where ``together`` is above 0 only its own label and those in its list are considered. ``kind_of`` (d,) says
+    which of the kinds of dependence each feature has.
     """
     d, size = X.shape[0], means.shape[0]
     table, far, factor = np.empty((near, near)), np.empty((near, near)), np.empty((near, near))

@@ -2,11 +2,11 @@
 
 Inside a cluster each feature is a Gaussian process over position with variance one, correlation (1 - nugget) rho(h / length) at
 distance h, and a mean. A row is predicted from at most ``NEAR`` rows of its cluster that come before it (Vecchia 1988): what is
-left, over its standard deviation s, is y = (x - sum_j b_j x_j) / s, which has mean w times that of the process, w = (1 - sum_j b_j) / s.
-Whitened rows of one cluster are independent; the density of x is that of y over s, for each feature.
+left, over its standard deviation s, is y = (x - sum_j b_j x_j) / s, which has mean w times that of the process,
+w = (1 - sum_j b_j) / s. Whitened rows of one cluster are independent; the density of x is that of y over s, for each feature.
 
-Rows have lists of P candidates, nearest first, -1 at the end: ``listed`` (N, P), how far they are, ``gaps`` (N, P), and how far from each
-other, ``between`` (N, P (P - 1) / 2), of the p-th and q-th, p < q, at q (q - 1) / 2 + p.
+Rows have lists of P candidates, nearest first, -1 at the end: ``listed`` (N, P), how far they are, ``gaps`` (N, P), and how far
+from each other, ``between`` (N, P (P - 1) / 2), of the p-th and q-th, p < q, at q (q - 1) / 2 + p.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def correlation(kind: int, u: float) -> float:
 def predict_from(table: Any, reach: Any, size: int, factor: Any, weights: Any) -> float:
     """Put the weights of the best linear prediction into ``weights``; return the standard deviation of what is left.
 
-    ``table`` holds correlations of the ``size`` rows with each other below the diagonal, ``reach`` those with the predicted row.
+    ``table`` holds correlations of the ``size`` rows with each other below the diagonal, ``reach`` those with the predicted
+    row.
     """
     for i in range(size):
         for j in range(i + 1):
@@ -78,8 +79,8 @@ def choose_own(listed: Any, labels: Any, chosen: Any) -> None:
 
 
 @kernel(
-    "void(float64[:, ::1], int64[::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1], float64[::1], "
-    "float64[::1], float64[:, :, ::1], float64[:, ::1], float64[:, ::1])"
+    "void(float64[:, ::1], int64[::1], int64[:, ::1], float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1], "
+    "float64[::1], float64[::1], float64[:, :, ::1], float64[:, ::1], float64[:, ::1])"
 )
 def whiten(
     X: Any,
@@ -97,7 +98,8 @@ def whiten(
 ) -> None:
     """Whiten some ``rows`` of X (d, N) by each of T kinds of dependence.
 
-    ``chosen`` (N, NEAR) says what of its list each row is predicted from. Writes y (T, d, N), w (T, N) and log s (T, N) of those rows.
+    ``chosen`` (N, NEAR) says what of its list each row is predicted from. Writes y (T, d, N), w (T, N) and log s (T, N) of
+    those rows.
     """
     d, near = X.shape[0], chosen.shape[1]
     far = np.empty((near, near))
@@ -139,9 +141,9 @@ def whiten(
 
 @kernel("void(float64[:, :, ::1], float64[:, ::1], float64[:, ::1], int64[::1], float64[::1], float64[:, ::1])")
 def profile(y: Any, w: Any, log_s: Any, labels: Any, counts: Any, score: Any) -> None:
-    """Write to ``score`` (T, d) minus the log-likelihood of each kind of dependence for each feature, mean and variance of clusters fitted.
+    """Write to ``score`` (T, d) minus the log-likelihood of each kind of dependence for each feature.
 
-    ``counts`` (K,) are the clusters' sizes. Constants are left out.
+    Means and variances of clusters are fitted, constants left out. ``counts`` (K,) are the clusters' sizes.
     """
     size = counts.size
     ww, wy, yy = np.empty(size), np.empty(size), np.empty(size)

@@ -1,4 +1,4 @@
-"""Observations, prepared for being scored under many labellings: scaled features, neighbours, and what dependence may be like."""
+"""Observations, prepared for being scored under many labellings: scaled features, neighbours, what dependence may be like."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ class Field:
     chain : whether position is time, so that rows are series
     first : (N,) whether a row is the first of its series; of a group, elsewhere
     edges : (E, 2) rows next to each other: along series, or of a minimum spanning tree of the positions
-    around : the nearest of each row
+    near : (N, ``LISTED``) the nearest of each row, along series those before and after it; -1 where there are no more
+    places : where the rows are
     previous : the nearest of each row among those that come before it: in time, or in an order without order
     dependence : what may be between rows of one cluster
     scale : of the features
@@ -110,7 +111,8 @@ class Field:
     chain: bool
     first: Mask
     edges: Index
-    around: Lists
+    near: Index
+    places: Positions
     previous: Lists
     dependence: Dependence
     scale: Scale
@@ -122,19 +124,22 @@ class Field:
         X = scale.apply(features)
         chain = places.metric == "time"
         starts = np.r_[True, places.groups[1:] != places.groups[:-1]]
-        near, far = _neighbours(places, 2 * LISTED + 1 if not chain else LISTED + 1)
-        edges = _chain(starts) if chain else _spanning(near, far, places)
-        around = _list(places, near[:, :LISTED])
-        rank = np.arange(len(places)) if chain else np.random.default_rng(seed).permutation(len(places))
-        before = _before(starts) if chain else _earlier(near, rank)
+        if chain:
+            edges, before, near = _chain(starts), _before(starts), _beside(starts)
+            far = places.of_pairs(edges[:, 0], edges[:, 1])
+        else:
+            near, reaches = _neighbours(places, 2 * LISTED + 1)
+            edges, far = _spanning(near, reaches, places), reaches[:, 0]
+            before = _earlier(near, np.random.default_rng(seed).permutation(len(places)))
         if like is not None:
             dependence = like.dependence
         else:
-            nearest = far[:, 0][np.isfinite(far[:, 0]) & (far[:, 0] > 0)]
+            nearest = far[np.isfinite(far) & (far > 0)]
             unit = float(np.median(nearest)) if nearest.size else 1.0
             reach = unit * (len(places) / 3 if chain else np.sqrt(len(places)))
             dependence = _grid(unit, reach, smooth=not chain)
-        return cls(X, chain, starts, edges, around, _list(places, before), dependence, scale)
+        nearby = native(near[:, :LISTED], np.int64)
+        return cls(X, chain, starts, edges, nearby, places, _list(places, before), dependence, scale)
 
     def __len__(self) -> int:
         return int(self.X.shape[1])
@@ -155,6 +160,30 @@ class Field:
         found = self._empty(len(self.dependence))
         self._whiten(np.arange(len(self)), self.together, self.dependence, found)
         return found
+
+    @cached_property
+    def around(self) -> Lists:
+        """The nearest of each row, with distances."""
+        return _list(self.places, self.near)
+
+    @cached_property
+    def _apart(self) -> dict[bytes, tuple[Array, Array, Array]]:
+        return {}
+
+    def apart(self, kinds: Index) -> tuple[Array, Array, Array]:
+        """Whiten each feature by one kind of dependence, as if all rows were of one cluster; see :meth:`whiten_by`."""
+        name = kinds.tobytes()
+        if name not in self._apart:
+            if "whitened" in self.__dict__:
+                found = gather(self.whitened, kinds)
+            else:
+                used, which = np.unique(kinds, return_inverse=True)
+                part = self._empty(used.size)
+                self._whiten(np.arange(len(self)), self.together, self.dependence.take(used), part)
+                found = gather(part, which)
+            self._apart.clear()  # the last is asked for again and again
+            self._apart[name] = found
+        return self._apart[name]
 
     @cached_property
     def blocks(self) -> Index:
@@ -199,8 +228,9 @@ class Field:
         """Whiten each feature by one kind of dependence: y (d, N), w (d, N), and log s (N,), summed over features."""
         chosen = self.own(labels)
         rows = np.flatnonzero((chosen != self.together).any(axis=1))
-        y, w, log_s = gather(self.whitened, kinds)
+        y, w, log_s = self.apart(kinds)
         if rows.size:
+            y, w, log_s = y.copy(), w.copy(), log_s.copy()
             used, which = np.unique(kinds, return_inverse=True)
             part = self._empty(used.size)
             self._whiten(rows, chosen, self.dependence.take(used), part)
@@ -225,7 +255,7 @@ def gather(whitened: tuple[Array, Array, Array], kinds: Index) -> tuple[Array, A
 
 
 def _neighbours(places: Positions, count: int) -> tuple[Index, Array]:
-    """Return up to ``count - 1`` nearest of each row, itself left out, nearest first, and how far they are; -1 and inf beyond."""
+    """Return up to ``count - 1`` nearest of each row, itself left out, nearest first, and how far; -1 and inf beyond."""
     size = len(places)
     near, far = np.full((size, count - 1), -1, dtype=np.int64), np.full((size, count - 1), np.inf)
     for code in np.unique(places.groups):
@@ -277,6 +307,17 @@ def _before(starts: Mask) -> Index:
     begin = np.maximum.accumulate(np.where(starts, row, 0))
     before = row[:, None] - np.arange(1, LISTED + 1)
     return np.where(before >= begin[:, None], before, -1)
+
+
+def _beside(starts: Mask) -> Index:
+    """Return the rows before and after each row of its series, by turns."""
+    row = np.arange(starts.size)
+    begin = np.maximum.accumulate(np.where(starts, row, 0))
+    ends = np.append(np.flatnonzero(starts)[1:], starts.size)
+    end = ends[np.cumsum(starts) - 1]
+    step = np.repeat(np.arange(1, LISTED // 2 + 1), 2) * np.tile([-1, 1], LISTED // 2)
+    beside = row[:, None] + step
+    return np.where((beside >= begin[:, None]) & (beside < end[:, None]), beside, -1)
 
 
 def _earlier(near: Index, rank: Index) -> Index:

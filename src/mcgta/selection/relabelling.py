@@ -6,7 +6,7 @@ import numpy as np
 
 from mcgta.kernels.compiled import native
 from mcgta.kernels.relabel import best_path, squared_distances, visit
-from mcgta.selection.field import Field, gather
+from mcgta.selection.field import Field
 from mcgta.selection.scoring import (
     Gaussians,
     add_up,
@@ -26,12 +26,13 @@ _PREDICTED_FROM = 8
 class Settling:
     """Relabelling with one kind of dependence for each feature and one kind of tails.
 
-    ``temper`` multiplies the rows' log densities: below 1 it takes more of them to change a label. ``mixed`` leaves position out of account.
+    ``temper`` multiplies the rows' log densities: below 1 it takes more of them to change a label. ``mixed`` leaves position
+    out of account.
     """
 
     def __init__(self, field: Field, kinds: Index, tails: Tails, *, temper: float = 1.0, mixed: bool = False) -> None:
         self.field, self.kinds, self.tails, self.temper, self.mixed = field, kinds, tails, temper, mixed
-        self.apart = gather(field.whitened, kinds)
+        self.apart = field.apart(kinds)
         self.plain = bool((kinds == 0).all())
 
     def estimate(self, labels: Labels) -> tuple[Gaussians, Array]:
@@ -138,7 +139,7 @@ def cohesion(field: Field, labels: Labels) -> float:
 
     By pseudo-likelihood (Besag 1975), with Newton steps.
     """
-    listed = field.around.listed[:, :8]
+    listed = field.near[:, :8]
     size = int(labels.max()) + 1
     share = np.zeros((labels.size, size))
     number = np.maximum((listed >= 0).sum(axis=1), 1)
@@ -166,7 +167,7 @@ def drop_small(field: Field, labels: Labels, least: int) -> Labels:
         return labels
     if small.all():
         return np.zeros_like(labels)
-    found, listed = labels.copy(), field.around.listed
+    found, listed = labels.copy(), field.near
     while True:
         rows = np.flatnonzero(small[found])
         if rows.size == 0:

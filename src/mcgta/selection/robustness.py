@@ -13,11 +13,11 @@ BLOCKS = (40, 80, 160)
 
 
 def sandwich(field: Field, scored: Scored) -> float:
-    """Return how many observations count as one: the variance of the scores' sums over blocks, over what it would be were they independent.
+    """Return how many observations count as one: the variance of scores summed over blocks, over what it is if independent.
 
-    Scores are the derivatives of a row's log density with respect to its cluster's mean and covariance. Under the model they are independent;
-    what the model does not know of (slow changes within clusters, other kinds of dependence) makes those of a block alike. The ratio is averaged
-    over parameters, and the largest of several sizes of blocks is taken.
+    Scores are the derivatives of a row's log density with respect to its cluster's mean and covariance. Under the model they
+    are independent; what the model does not know of (slow changes within clusters, other kinds of dependence) makes those of a
+    block alike. The ratio is averaged over parameters, and the largest of several sizes of blocks is taken.
     """
     y, w, _ = field.whiten_by(scored.labels, scored.kinds)
     prior = scored.marginal()[1]
@@ -44,8 +44,8 @@ def _ratio(field: Field, scores: list[tuple[Index, Array]], size: int) -> float:
         spread = 1.0 - float((held**2).sum()) / rows.size**2  # what centring takes away
         if spread < 0.5 or rows.size < 3 * field.d:
             continue
-        sums = np.zeros((held.size, part.shape[1]))
-        np.add.at(sums, block, part)
+        order = np.argsort(block, kind="stable")
+        sums = np.add.reduceat(part[order], np.r_[0, np.cumsum(held)[:-1]], axis=0)
         summed += (sums**2).sum(axis=0) / spread
         single += (part**2).sum(axis=0)
     return float((summed / np.maximum(single, 1e-300)).mean()) if single.any() else 1.0

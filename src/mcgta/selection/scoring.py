@@ -168,10 +168,10 @@ def add_up(y: Array, w: Array, labels: Labels, size: int, weights: Array | None 
 
 
 def write_down(field: Field, labels: Labels, counts: Array) -> tuple[float, float]:
-    """Return the nats that it takes to write labels down: which edges they change along, and what to; and with every change in full.
+    """Return the nats that it takes to write labels down, which edges they change along, and what to; and with changes in full.
 
-    Along series each change is one of as many places. Elsewhere regions are bounded by many edges, so that changes come at the rate of
-    this labelling.
+    Along series each change is one of as many places. Elsewhere regions are bounded by many edges, so that changes come at the
+    rate of this labelling.
     """
     size, edges = counts.size, len(field.edges)
     if size == 1:
@@ -194,7 +194,7 @@ def fit_tails(
     y: Array, w: Array, labels: Labels, counts: Array, prior: Prior, start: Gaussians, tails: Tails, steps: int = _STEPS
 ) -> tuple[float, Gaussians, Array]:
     """Fit clusters of Student's t; return the log-likelihood of whitened rows, the clusters, and the weights of rows."""
-    d, found, weights = y.shape[0], start, np.ones(labels.size)
+    d, found = y.shape[0], start
     for _ in range(0 if tails == GAUSSIAN else steps):
         distances = distances_of(y, w, labels, found)
         weights = tails.weights(distances, d)

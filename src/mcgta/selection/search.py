@@ -96,7 +96,7 @@ def search(
         kept = sorted(by_number(mixed if loose else heeding, tau), key=lambda scored: scored.evidence(tau))[:_KEPT]
         whole = Field.of(features, places, seed=seed, like=field)
         carried = [extend(whole, rows, near, scored, tau, mixed=loose) for scored in kept]
-        one = score(whole, np.zeros(len(places), dtype=np.int64))
+        one = score(whole, np.zeros(len(places), dtype=np.int64), kinds=first.kinds, tails=first.tails)
         return whole, choose(whole, [*carried, one], carried if loose else [], np.arange(len(places)))
 
 

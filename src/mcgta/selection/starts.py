@@ -71,7 +71,7 @@ def cut_into(points: Array, number: int, seed: int) -> Labels:
 
 def regions(field: Field, points: Array, number: int) -> Labels:
     """Grow regions of neighbours that are alike, until so many are left."""
-    listed = field.around.listed[:, :_NEXT]
+    listed = field.near[:, :_NEXT]
     row, place = np.nonzero(listed >= 0)
     found = np.empty(len(field), dtype=np.int64)
     grow(native(points), native(row, np.int64), native(listed[row, place], np.int64), number, found)
