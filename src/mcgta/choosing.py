@@ -29,11 +29,9 @@ PLAIN: dict[str, Any] = {"dissimilarity": "wasserstein2", "beta": 1.0, "margin":
 _NEIGHBORS = (30, 20, 45)
 _SHARES = (1.0, 0.5, 1.5)  # of n, for min_samples
 _RADII = 12
-_ASKED = 500  # observations whose density gives the radii of many
-_QUANTILES = (0.5, 0.85)
 _MOST = 40  # clusters of a labelling that is looked at
 _SMALLEST = 500  # a cluster with less than one in as many observations is noise, for the evidence
-_MANY = 3000  # observations beyond which one setting is looked at, at several radii
+_MANY = 3000  # observations beyond which one setting is looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,12 +174,9 @@ def _labellings(trial: Algorithm, near: Any, stages: Any, dense: int, quiet: Pro
     if trial.clusterer != "dbscan" or dense > len(near):
         yield trial.eps, trial.cluster(near, stages, quiet)[0].labels
         return
-    if len(near) > _MANY:
-        some = np.zeros(len(near), dtype=bool)
-        some[np.linspace(0, len(near) - 1, _ASKED).astype(int)] = True
-        own = near.own(some, dense, n_jobs=trial.n_jobs, progress=None)[0][some]
-        for eps in np.unique(np.quantile(own, _QUANTILES)):
-            yield float(eps), trial.having(eps=float(eps)).cluster(near, stages, quiet)[0].labels
+    if len(near) > MOST_SCORED:  # at the radius that chance suggests
+        found = trial.cluster(near, stages, quiet)[0]
+        yield found.eps, found.labels
         return
     cuts = Cuts.of(near, dense, n_jobs=trial.n_jobs)
     heights = cuts.linkage[:, 2]

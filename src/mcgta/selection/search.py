@@ -20,10 +20,10 @@ from mcgta.types import Array, Index, Labels
 MOST_SCORED = 5000
 """Observations up to which the search runs on all of them."""
 
-SAMPLE = 4000
+SAMPLE = 2500
 """Observations that it runs on otherwise: whole pieces of series, or places at random."""
 
-PIECE = 250
+PIECE = 125
 """Observations of such a piece."""
 
 WHOLE = 50_000
@@ -38,7 +38,7 @@ LOOSE, FREE = 0.5, 0.95
 _TOP = 8  # labellings that are scored with their own dependence and tails
 _MOST = 12  # clusters that are looked at on all observations
 _RICHER = 3
-_KEPT = 7  # labellings of the sample that are carried over
+_KEPT = 5  # labellings of the sample that are carried over
 _ERRORS = 2.0
 _BLOCKS = 40  # blocks that the standard error is estimated from
 _MIXED = 12  # clusters that the path without position begins with

@@ -51,12 +51,15 @@ def tame(field: Field) -> Array:
 def embed(X: Array, places: Positions, n_neighbors: int) -> Array:
     """Return (N, q) points whose distances are about those of the local models of X (N, d): means, and roots of covariances."""
     models = fit_local_models(X, find_neighborhoods(places, n_neighbors), covariance="empirical")
-    roots = models.roots
+    fitted = np.flatnonzero(models.fitted)
+    if fitted.size == 0:
+        return X
     upper = np.triu_indices(X.shape[1])
     twice = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
-    points = np.column_stack([models.means, roots[:, upper[0], upper[1]] * twice])
-    if not models.fitted.all():
-        points[~models.fitted] = points[models.fitted].mean(axis=0) if models.fitted.any() else 0.0
+    some = models.take(fitted)
+    known = np.column_stack([some.means, some.roots[:, upper[0], upper[1]] * twice])
+    points = np.tile(known.mean(axis=0), (len(X), 1))  # those without a model are in the middle
+    points[fitted] = known
     return points
 
 
