@@ -152,6 +152,8 @@ WRONG = {
     "alpha": [-0.1, np.nan, np.inf, None, "0.1", True, 1j],
     "shrinkage": [-0.1, 1.1, np.nan, None, "auto"],
     "prior": ["gm", 3, True],
+    "refine": ["yes", None, 1],
+    "noise": ["asign", None, True],
     "prior_components": [0, -1, 2.5, "auto", True],
     "prior_strength": [0, 0.0, -1, np.inf, np.nan, "auto", True],
     "dissimilarity": ["wasserstein", None, 2],
@@ -341,7 +343,7 @@ def test_refit_refuses_parameters_that_need_a_new_fit(series, name):
 
 def test_refit_checks_the_values_it_is_given(series):
     model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X)
-    with pytest.raises(ValueError, match="beta=-1 is not allowed: beta must be a number >= 0"):
+    with pytest.raises(ValueError, match="beta=-1 is not allowed: beta must be 'auto', or a number >= 0"):
         model.refit(beta=-1)
     with pytest.raises(ValueError, match="hinge=False makes the loss"):
         model.refit(hinge=False)
@@ -370,7 +372,7 @@ def test_one_cluster_is_a_result():
 
 def test_all_noise_is_a_result():
     X = np.random.default_rng(0).normal(size=(60, 2))
-    model = MCGTA(6, min_samples=61, semivariogram="empirical").fit(X)
+    model = MCGTA(6, eps=4.0, min_samples=61, semivariogram="empirical").fit(X)
     np.testing.assert_array_equal(model.labels_, -1)
     assert (model.n_clusters_, model.noise_share_, model.objective_.pairs, model.objective_.total) == (0, 1.0, 0, 0.0)
     assert model.core_sample_indices_.size == 0

@@ -79,12 +79,14 @@ class Algorithm:
     """The steps of a fit, with the estimator's parameters as they were when it began.
 
     Prediction and refitting use the steps of the fit, so a parameter set later on the estimator takes effect with its
-    next fit and not before.
+    next fit and not before. ``asked`` are the parameters as the user set them, ``chosen`` those found for what was left
+    open, and ``params`` both.
     """
 
-    def __init__(self, params: Mapping[str, Any]) -> None:
-        check_parameters(params)
-        self.params = dict(params)
+    def __init__(self, asked: Mapping[str, Any], chosen: Mapping[str, Any] | None = None) -> None:
+        self.asked, self.chosen = dict(asked), dict(chosen or {})
+        self.params = {**self.asked, **self.chosen}
+        check_parameters(self.params)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -93,8 +95,8 @@ class Algorithm:
             raise AttributeError(name) from None
 
     def having(self, **params: Any) -> Algorithm:
-        """Return the same with other parameters."""
-        return Algorithm({**self.params, **params})
+        """Return the same with these parameters chosen."""
+        return Algorithm(self.asked, {**self.chosen, **params})
 
     def read(self, X: Array, names: Any, positions: Any, groups: Any) -> Observations:
         """Check the observations against the parameters, and sort them."""
@@ -161,7 +163,7 @@ class Algorithm:
     def comparable(
         self, data: Observations, models: LocalModels | None, *, quiet: bool = False
     ) -> tuple[Index, dict[int, str]]:
-        """Return the (sorted) rows that can be compared, and why others cannot, by the user's rows; warn of these, unless quiet."""
+        """Return the (sorted) rows that can be compared, and why others cannot, by the user's rows; warn unless quiet."""
         failures = models.failures if models is not None else incomparable(data.X, self.dissimilarity)
         kept = np.setdiff1d(np.arange(data.order.size), list(failures))
         reasons = dict(sorted((int(data.order[row]), reason) for row, reason in failures.items()))

@@ -74,13 +74,17 @@ class Choice(Archived):
         return "\n".join(self.notes)
 
 
-def left_open(params: dict[str, Any]) -> bool:
-    """Whether there is anything to search for."""
-    named = isinstance(params["clusterer"], str)
+def left_open(params: dict[str, Any], data: Observations) -> bool:
+    """Whether there is anything to search for, and by: features that vary.
+
+    A radius has a meaning for one loss only, so whoever sets it leaves nothing open.
+    """
+    if (np.ptp(data.X, axis=0) == 0).all():
+        return False
     if params["refine"] is True:
         return True
     return (
-        named
+        isinstance(params["clusterer"], str)
         and params["eps"] == "auto"
         and params["dissimilarity"] in ("auto", *TRANSPORT)
         and params["prior"] is None
@@ -100,7 +104,7 @@ def choose(algorithm: Algorithm, data: Observations, progress: Progress) -> tupl
     """
     field, found = search(data.X, data.positions, seed=data.seed, progress=progress)
     best: tuple[Scored, dict[str, Any]] | None = None
-    searching = algorithm.refine is not True and left_open(algorithm.params)
+    searching = algorithm.refine is not True
     if searching and len(data.positions) <= WHOLE:
         best = _best_plain(algorithm, data, field, found, progress)
     refined = algorithm.refine is not False

@@ -283,7 +283,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         engine = plain.choose_engine(*features.shape, neighbors=plain.listed_neighbors(positions))
         data = plain.read(features, getattr(shape, "feature_names_in_", None), positions, groups)
         choice, refined = None, None
-        if left_open(algorithm.params):
+        if left_open(algorithm.params, data):
             plain, choice, refined = choose(algorithm, data, progress)
             engine = plain.choose_engine(*features.shape, neighbors=plain.listed_neighbors(positions))
             data = data.with_neighbors(int(choice.params["n_neighbors"]))
@@ -315,7 +315,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         wrong = sorted(set(params) - set(_AFTER_SEMIVARIOGRAM))
         if wrong:
             raise ValueError(f"refit cannot change {', '.join(wrong)}: only {', '.join(_AFTER_SEMIVARIOGRAM)}; use fit")
-        new = type(self)(**{**self._algorithm.params, "refine": False, **params})
+        searched = {} if self.choice_ is None else {**self.choice_.params, "refine": False}
+        new = type(self)(**{**self._algorithm.asked, **searched, **params})
         algorithm, progress = settle_plainly(Algorithm(new.get_params(deep=False))), Progress(new.progress)
         engine = algorithm.choose_engine(*self._X.shape)
         stages = self._restore()
@@ -762,7 +763,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
     def _archive_state(self) -> dict[str, Any]:
         check_is_fitted(self)
-        params = dict(self._algorithm.params)
+        params, chosen = dict(self._algorithm.asked), dict(self._algorithm.chosen)
         for name in ("metric", "clusterer", "progress"):
             if not isinstance(params[name], (str, bool)):
                 raise ValueError(
@@ -774,7 +775,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         fitted = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
         if "feature_names_in_" in fitted:
             fitted["feature_names_in_"] = fitted["feature_names_in_"].astype(str)  # scikit-learn holds them as objects
-        return {"params": params, "fitted": fitted}
+        return {"params": params, "chosen": chosen, "fitted": fitted}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the table of dissimilarities and the like out of pickles and copies; they are computed again when needed."""
@@ -783,12 +784,12 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
     @classmethod
     def _from_archive_state(cls, state: dict[str, Any]) -> Self:
-        params, fitted = state["params"], state["fitted"]
-        unknown = (set(params) - set(RULES)) | (set(fitted) - set(FITTED))
+        params, chosen, fitted = state["params"], state["chosen"], state["fitted"]
+        unknown = (set(params) - set(RULES)) | (set(chosen) - set(RULES)) | (set(fitted) - set(FITTED))
         if unknown:
             raise ValueError(f"unknown entries {sorted(unknown)}")
         model = cls(**params)
-        model._algorithm = Algorithm(model.get_params(deep=False))
+        model._algorithm = Algorithm(model.get_params(deep=False), chosen)
         check_fitted(fitted)
         for name, value in fitted.items():
             setattr(model, name, value.astype(object) if name == "feature_names_in_" else value)

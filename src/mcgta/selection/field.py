@@ -119,7 +119,7 @@ class Field:
 
     @classmethod
     def of(cls, features: Array, places: Positions, *, seed: int = 0, like: Field | None = None) -> Field:
-        """Prepare features (N, d) at positions, both in canonical order; with scale and dependence of another, if one is given."""
+        """Prepare features (N, d) at positions, both in canonical order; with scale and dependence of another, if given."""
         scale = like.scale if like is not None else Scale.of(features)
         X = scale.apply(features)
         chain = places.metric == "time"

@@ -45,7 +45,7 @@ class Settling:
         return fit_tails(y, w, labels, counts, prior, start, self.tails, 2)[1], counts
 
     def carry(self, rows: Index, labels: Labels, near: Index) -> Labels:
-        """Return labels for all observations, given those of some ``rows``; ``near`` says which of these is near each observation.
+        """Return labels for all, given those of some ``rows``; ``near`` says which of these is near each observation.
 
         Clusters too small to have a covariance are given up.
         """
@@ -53,7 +53,6 @@ class Settling:
 
     def suit_some(self, rows: Index, labels: Labels, near: Index) -> Labels:
         """Return the labels that suit all observations best, given the labels 0 ... K - 1 of some ``rows``."""
-
         counts = np.bincount(labels).astype(np.float64)
         y, w = (native(part[:, rows]) for part in self.apart[:2])
         sums = add_up(y, w, labels, counts.size)

@@ -76,8 +76,8 @@ def search(
 ) -> tuple[Field, Found]:
     """Search for the labelling of features (N, d) at positions, both in canonical order, that has the most evidence.
 
-    Returns what it was scored on, too. Of more than ``SAMPLE`` observations it searches a sample, carries the best labelling of each
-    number of clusters over to all, and chooses among these; of more than ``WHOLE`` it chooses on the sample.
+    Returns what it was scored on, too. Of more than ``MOST_SCORED`` observations it searches a sample, carries the best labelling
+    of each number of clusters over to all, and chooses among these; of more than ``WHOLE`` it chooses on the sample.
     """
     progress = progress or Progress()
     rows, part = sample(places, seed)
@@ -114,7 +114,7 @@ def carry_over(field: Field, found: Found, features: Array, places: Positions, n
 
 
 def sample(places: Positions, seed: int) -> tuple[Index, Positions]:
-    """Return the rows that the search runs on and where they are: all, or pieces of series, spread evenly, or places at random."""
+    """Return the rows that the search runs on and where they are: all, pieces of series, spread evenly, or places at random."""
     count = len(places)
     if count <= MOST_SCORED:
         return np.arange(count), places
@@ -168,8 +168,8 @@ def choose(field: Field, heeding: list[Scored], mixed: list[Scored], rows: Index
 def coarsest(field: Field, candidates: list[Scored], tau: float) -> Scored:
     """Return the candidate with the fewest clusters that is not clearly worse than the best.
 
-    The more observations count as one, the less the model is to be believed, and the clearer it has to be: up to two standard errors of the
-    difference, by the sums of log densities over blocks (Vuong 1989).
+    The more observations count as one, the less the model is to be believed, and the clearer it has to be: up to two standard
+    errors of the difference, by the sums of log densities over blocks (Vuong 1989).
     """
     best = best_of(field, candidates, tau)
     limit = _ERRORS * min(1.0, tau - 1.0)
