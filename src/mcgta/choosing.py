@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mcgta.algorithm import Algorithm
-from mcgta.choice import Choice, explain
+from mcgta.choice import CLOSE, Choice, explain
 from mcgta.observations import Observations
 from mcgta.progress import Progress
 from mcgta.selection.field import Field
@@ -69,7 +69,8 @@ def choose(algorithm: Algorithm, data: Observations, progress: Progress) -> tupl
         best = _best_plain(algorithm, data, field, found, one, progress)
     refined = algorithm.refine is not False
     if algorithm.refine == "auto" and best is not None:
-        refined = found.best.evidence(found.tau) <= best[0].evidence(found.tau)
+        # Where neither is clearly ahead, refined labels are better for giving every observation a cluster.
+        refined = found.best.evidence(found.tau) <= best[0].evidence(found.tau) + CLOSE
     values = best[1] if best is not None else {"n_neighbors": data.n_neighbors}
     chosen = settle_plainly(algorithm.having(**values, refine=refined))
     params = {name: chosen.params[name] for name in LEFT_TO_DATA}

@@ -171,7 +171,8 @@ def write_down(field: Field, labels: Labels, counts: Array) -> tuple[float, floa
     """Return the nats that it takes to write labels down, which edges they change along, and what to; and with changes in full.
 
     Along series each change is one of as many places. Elsewhere regions are bounded by many edges, so that changes come at the
-    rate of this labelling.
+    rate of this labelling. Labels that have nothing to do with position are shorter to write one by one, each as rare as its
+    cluster.
     """
     size, edges = counts.size, len(field.edges)
     if size == 1:
@@ -179,10 +180,12 @@ def write_down(field: Field, labels: Labels, counts: Array) -> tuple[float, floa
     changes = int((labels[field.edges[:, 0]] != labels[field.edges[:, 1]]).sum())
     groups = (int(field.first.sum()) - 1) * np.log(size)
     full = changes * switch_cost(field, size) + groups
+    rows = counts.sum()
+    free = gammaln(rows + size) - gammaln(size) - gammaln(counts + 1).sum()
     if field.chain:
-        return full, full
+        return float(min(full, free)), full
     rate = gammaln(edges + 1) - gammaln(changes + 1) - gammaln(edges - changes + 1) + np.log(edges + 1)
-    return float(rate + changes * np.log(max(size - 1, 1)) + groups), full
+    return float(min(rate + changes * np.log(max(size - 1, 1)) + groups, free)), full
 
 
 def switch_cost(field: Field, size: int) -> float:
