@@ -23,7 +23,7 @@ LAYERS = [
     ["stages"],
     ["selection"],
     ["datasets", "observations", "parameters"],
-    ["algorithm", "prediction"],
+    ["algorithm", "evidence", "prediction"],
     ["choosing"],
     ["fitted"],
     ["appending"],
