@@ -29,6 +29,7 @@ SCORED = 20_000
 """Observations of a sample."""
 
 _NUMBERS = 1_500_000  # observations times features that are scored without sampling, for the sake of memory
+_ROUGH = 1.2  # times tau, from where on a larger one is advised
 _TAU = Rule(real=(1, INF))
 
 
@@ -90,9 +91,9 @@ class Evidence:
         said = [
             f"{_many(self.clusters)}: {self.value:.1f} at tau {self.tau:.3g} (-2 log evidence, less is better)",
             f"  clusters   {self.marginal:+12.1f} nats",
-            f"  whitening  {-self.jacobian / self.tau:+12.1f}  lengths {_list(self.lengths)}{unit}",
+            f"  whitening  {0.0 - self.jacobian / self.tau:+12.1f}  lengths {_list(self.lengths)}{unit}",
             f"  tails      {self.gain / self.tau:+12.1f}  {tails}",
-            f"  labels     {-self.code:+12.1f}",
+            f"  labels     {0.0 - self.code:+12.1f}",
         ]
         if self.noise != "none":
             how = {CLASS: "a cluster of its own", ASSIGN: "given to the clusters that it suits"}[self.noise]
@@ -101,8 +102,10 @@ class Evidence:
             said.append(f"{_many(self.small)} of fewer than d + 2 observations scored as noise")
         if self.clusters > 1 and self.looseness > FREE:
             said.append("position does not help: neighbours agree in label no more than any two observations")
-        if self.suggested_tau > self.tau:
-            said.append(f"the model is rough: tau {self.suggested_tau:.3g} is advised")
+        if self.suggested_tau > _ROUGH * self.tau:
+            said.append(
+                f"{self.suggested_tau:.1f} observations should count as one: the model does not know of all there is"
+            )
         if self.scored < self.count:
             said.append(f"scored on a sample of {self.scored} of {self.count} observations")
         return "\n".join(said)
@@ -269,7 +272,8 @@ def compare_labellings(
     read[ONE] = np.zeros(count, dtype=np.int64)
     found = {name: subject.score(labels, NOISE[noise]) for name, labels in read.items()}
     if tau == "auto":
-        tau = min((each.at(1.0) for each in found.values()), key=lambda each: each.value).suggested_tau
+        first = min((each.best(1.0)[1] for each in found.values()), key=Scored.evidence)
+        tau = sandwich(subject.field, first)
     ranked = sorted(((each.at(float(tau)), name) for name, each in found.items()), key=lambda each: each[0].value)
     return Comparison(tuple(name for _, name in ranked), tuple(each for each, _ in ranked), float(tau))
 
@@ -316,10 +320,14 @@ class Ways:
     part: Labels
     scored: dict[str, Scored]
 
+    def best(self, tau: float) -> tuple[str, Scored]:
+        """Return the way with the most evidence at this tau."""
+        return min(self.scored.items(), key=lambda each: each[1].evidence(tau))
+
     def at(self, tau: float) -> Evidence:
-        """Return the evidence of the best way at this tau."""
+        """Return the evidence at this tau, in the way that has most."""
         field = self.subject.field
-        noise, best = min(self.scored.items(), key=lambda each: each[1].evidence(tau))
+        noise, best = self.best(tau)
         lengths = np.full(self.subject.columns, np.nan)
         lengths[field.scale.columns] = np.where(best.kinds > 0, field.dependence.lengths[best.kinds], 0.0)
         held = np.bincount(self.part[self.part >= 0], minlength=1)
