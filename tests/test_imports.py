@@ -24,6 +24,7 @@ LAYERS = [
     ["selection"],
     ["datasets", "observations", "parameters"],
     ["algorithm", "evidence", "prediction"],
+    ["choice", "trials"],
     ["choosing"],
     ["fitted"],
     ["appending"],

@@ -171,11 +171,12 @@ def evidence(
     """Score a labelling without known labels: what its clusters explain, less what it takes to write it down.
 
     Each cluster is a Gaussian, or has heavier tails, with unknown mean and covariance. Each feature may depend on its
-    neighbours in position within a cluster. Labels are written down by where they change between neighbours in position: along
-    time each change costs the log of the number of places where it could be, so labels that flicker are dear. Labellings by
-    any algorithm with any number of clusters can be compared, but only for the same X, positions, groups and ``tau``: values
-    for other observations or at another ``tau`` are on other scales. Neither the unit of a feature nor the order of rows with
-    positions matters.
+    neighbours in position within a cluster. Labels are written down by where they change between neighbours in position, so
+    labels that flicker are dear. Labellings by any algorithm with any number of clusters can be compared, but only for the
+    same X, positions, groups and ``tau``: values for other observations or at another ``tau`` are on other scales. Neither the
+    unit of a feature nor, where there are positions, the order of rows matters.
+
+    Clusters of fewer than d + 2 observations have no covariance, and are scored as noise.
 
     Of more than 50,000 observations (fewer if there are more than 30 features) a sample is scored: pieces of series, spread
     evenly, or places at random.
@@ -209,7 +210,7 @@ def evidence(
     --------
     >>> from mcgta import evidence
     >>> from mcgta.datasets import make_series
-    >>> data = make_series(600, n_clusters=3, segment_lengths=(20, 40), random_state=1)
+    >>> data = make_series(600, n_clusters=3, segment_lengths=(10, 30), random_state=2)
     >>> evidence(data.X, data.labels).value < evidence(data.X, data.labels > 0).value
     True
     """
@@ -253,7 +254,7 @@ def compare_labellings(
     >>> from sklearn.cluster import KMeans
     >>> from mcgta import compare_labellings
     >>> from mcgta.datasets import make_series
-    >>> data = make_series(600, n_clusters=3, segment_lengths=(20, 40), random_state=1)
+    >>> data = make_series(600, n_clusters=3, segment_lengths=(10, 30), random_state=2)
     >>> by_means = KMeans(3, n_init=1, random_state=0).fit_predict(data.X)
     >>> compare_labellings(data.X, {"k-means": by_means, "truth": data.labels}).names
     ('truth', 'one cluster', 'k-means')
