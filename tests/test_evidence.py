@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from scipy.stats import ortho_group
 
 import naive_selection as naive
-from mcgta import compare_labellings, evidence
+from mcgta import MCGTA, compare_labellings, evidence
 from mcgta.datasets import make_fields, make_regions, make_series
 from mcgta.kernels.cluster_evidence import CLOSENESS, STRENGTHS
 from mcgta.position_input import read_positions
@@ -59,6 +59,13 @@ def test_the_truth_has_more_evidence_than_labels_shuffled_merged_or_split(data):
     found = compare_labellings(data.X, changed(data), positions=data.positions)
     assert found.best == "truth"
     assert found.nats[1] > 5
+
+
+def test_the_evidence_of_a_fit_is_that_of_its_labels():
+    model = MCGTA(refine=True).fit(SERIES.X)
+    found = evidence(SERIES.X, model.labels_, tau=model.choice_.tau)
+    assert found.value == pytest.approx(model.choice_.evidence)
+    assert found.clusters == model.n_clusters_
 
 
 def test_one_cluster_is_best_where_there_is_one():
