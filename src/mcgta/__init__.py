@@ -6,6 +6,7 @@ function of its own.
 
 from mcgta.archive import ArchiveError, load
 from mcgta.estimator import MCGTA
+from mcgta.evidence import Comparison, Evidence, compare_labellings, evidence
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
 from mcgta.stages.clustering import Clustering, find_clusters
@@ -31,7 +32,9 @@ __all__ = [
     "ArchiveError",
     "BlockSplit",
     "Clustering",
+    "Comparison",
     "Dissimilarity",
+    "Evidence",
     "GoodnessOfFit",
     "HeldOut",
     "LabelScorer",
@@ -48,8 +51,10 @@ __all__ = [
     "TimeWindows",
     "Tuning",
     "compare_features",
+    "compare_labellings",
     "compare_models",
     "empirical_semivariogram",
+    "evidence",
     "find_clusters",
     "find_neighborhoods",
     "fit_local_models",

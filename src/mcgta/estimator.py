@@ -8,14 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mcgta.algorithm import Algorithm, Stages
 from mcgta.appending import Before, append_stages
 from mcgta.archive import Archived
 from mcgta.choosing import choose, left_open, refine_labels, settle_plainly
 from mcgta.fitted import FITTED, check_fitted
-from mcgta.observations import read_new, sort_observations
+from mcgta.observations import read_features, read_new, sort_observations
 from mcgta.parameters import RULES, check_testable
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
@@ -46,16 +46,6 @@ _AGAIN = (
     "_reference",
     "_significance",
 )  # what can be computed again from the rest, and is not saved
-
-
-def read_features(estimator: BaseEstimator, X: Any, **options: Any) -> Array:
-    """Check features as scikit-learn does, and name X in what it says."""
-    try:
-        return validate_data(estimator, X, dtype=np.float64, **options)
-    except ValueError as error:
-        if "X" in str(error).replace(":", " ").split():
-            raise
-        raise ValueError(f"X: {error}") from error
 
 
 def warn_of_positions_as_target(y: Any) -> None:
