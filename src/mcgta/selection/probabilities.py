@@ -64,6 +64,7 @@ def membership_probabilities(
     known. Noise, labelled -1, has no part in them, but has probabilities, too. Along time these are sums over all labellings,
     each change of label at the cost that it has in the search, and with log densities over ``tau``. Elsewhere they are those of
     a mean field that begins with the labels: neighbours suggest their own labels, the more so the more they agree throughout.
+    Along time about as many observations are right as the probabilities say; mean fields are too sure of themselves.
     Where labels are ``mixed``, have little to do with position, they are those of a mixture, each observation by itself.
 
     Clusters of more than ``MOST_SCORED`` observations are estimated from a sample.
