@@ -19,6 +19,8 @@ from mcgta.observations import read_features, read_new, sort_observations
 from mcgta.parameters import RULES, check_testable
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
+from mcgta.selection.probabilities import membership_probabilities
+from mcgta.selection.search import LOOSE
 from mcgta.stages.clustering import Clustering, Near, densities, settle
 from mcgta.stages.cuts import Cuts
 from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
@@ -45,6 +47,7 @@ _AGAIN = (
     "_every",
     "_reference",
     "_significance",
+    "_probabilities",
 )  # what can be computed again from the rest, and is not saved
 
 
@@ -149,6 +152,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     labels_ : (N,) cluster of each observation, numbered by first member in order of group, position and features; -1 noise
     strengths_ : (N,) strength of membership in [0, 1]; see :mod:`mcgta.stages.membership`. Beyond 2,000 observations computed
         when first asked for
+    probabilities_ : (N, K) how probable each cluster is for each observation, noise too, given the clusters' Gaussians and,
+        along time, the labels of all, elsewhere those of neighbours; rows sum to one. Computed when first asked for; see
+        :func:`mcgta.selection.probabilities.membership_probabilities`
     local_models_ : LocalModels, or None for a dissimilarity of features
     semivariogram_ : Semivariogram, with ``range_``, ``sill_``, ``nugget_``, bins, counts and the fitted function
     core_sample_indices_ : rows of DBSCAN's core observations; of all clustered ones for other algorithms
@@ -184,6 +190,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     _every: Cuts | None
     _reference: Reference | None
     _significance: Significance | None
+    _probabilities: Array | None
 
     def __init__(
         self,
@@ -639,7 +646,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
         self._dissimilarity, self._every, self._reference = loss.dissimilarity, None, None
-        self._significance = stages.significance
+        self._significance, self._probabilities = stages.significance, None
         self._tree = near if isinstance(near, LossTree) else None
 
     @property
@@ -650,6 +657,24 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             self._complete()
         assert self._strengths is not None
         return self._strengths
+
+    @property
+    def probabilities_(self) -> Array:
+        """How probable each cluster is for each observation."""
+        check_is_fitted(self)
+        if self._probabilities is None:
+            lags, seed, choice = self._algorithm.lags, self._seed, self.choice_
+            data = sort_observations(self._X, self.positions_, n_neighbors=self.n_neighbors_, lags=lags, seed=seed)
+            found = membership_probabilities(
+                data.X,
+                data.positions,
+                self.labels_[data.order],
+                seed=seed,
+                tau=1.0 if choice is None else choice.tau,
+                mixed=choice is not None and choice.looseness > LOOSE,
+            )
+            self._probabilities = found[data.back]
+        return self._probabilities
 
     @property
     def objective_(self) -> Objective:

@@ -179,7 +179,7 @@ def write_down(field: Field, labels: Labels, counts: Array) -> tuple[float, floa
         return 0.0, 0.0
     changes = int((labels[field.edges[:, 0]] != labels[field.edges[:, 1]]).sum())
     groups = (int(field.first.sum()) - 1) * np.log(size)
-    full = changes * switch_cost(field, size) + groups
+    full = changes * switch_cost(edges, size) + groups
     rows = counts.sum()
     free = gammaln(rows + size) - gammaln(size) - gammaln(counts + 1).sum()
     if field.chain:
@@ -188,9 +188,9 @@ def write_down(field: Field, labels: Labels, counts: Array) -> tuple[float, floa
     return float(min(rate + changes * np.log(max(size - 1, 1)) + groups, free)), full
 
 
-def switch_cost(field: Field, size: int) -> float:
+def switch_cost(edges: int, size: int) -> float:
     """Nats of a change of label between neighbours: which edge it is, and what the new label is."""
-    return float(np.log(max(len(field.edges), 1)) + np.log(max(size - 1, 1)))
+    return float(np.log(max(edges, 1)) + np.log(max(size - 1, 1)))
 
 
 def fit_tails(
