@@ -8,6 +8,7 @@ from mcgta.archive import ArchiveError, load
 from mcgta.estimator import MCGTA
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
+from mcgta.resampling import Stability, stability
 from mcgta.stages.clustering import Clustering, find_clusters
 from mcgta.stages.dissimilarity import Dissimilarity, compare_features, compare_models
 from mcgta.stages.empirical import empirical_semivariogram
@@ -45,6 +46,7 @@ __all__ = [
     "PairTest",
     "Positions",
     "Semivariogram",
+    "Stability",
     "TimeWindows",
     "Tuning",
     "compare_features",
@@ -59,5 +61,6 @@ __all__ = [
     "load",
     "pair_test",
     "read_positions",
+    "stability",
     "tune",
 ]
