@@ -27,6 +27,9 @@ MOST = 50_000
 VERDICTS = {0.85: "stable", 0.75: "fairly stable", 0.5: "doubtful", 0.0: "dissolved"}
 """What a cluster is called whose Jaccard similarity is as much or more (Hennig 2007)."""
 
+UNTESTED = "untested"
+"""What a cluster is called that is found again, but lies in one block, and so is drawn as a whole or not at all."""
+
 UNKNOWN = "not drawn"
 """What it is called where no resample has any of it."""
 
@@ -34,9 +37,15 @@ _NEIGHBORHOODS = 3  # that a block holds, or more
 _BLOCKS = 20  # blocks, at most, of as many observations as are drawn from
 _FEW = 6  # blocks, for which they may hold less than three neighbourhoods
 _LEAST = 4
+_SPREAD = 2.0  # blocks that a cluster must lie in for resamples to put it to a test
 _TOLD = {
     "stable": ("is stable", "are stable", ""),
     "fairly stable": ("is fairly stable", "are fairly stable", ""),
+    UNTESTED: (
+        "is untested",
+        "are untested",
+        ": found again where drawn, but in little more than one block, which is drawn as a whole or not at all",
+    ),
     "doubtful": ("is doubtful", "are doubtful", ": there is something, but who belongs to it is uncertain"),
     "dissolved": ("dissolves", "dissolve", ": not found again"),
 }
@@ -49,12 +58,14 @@ class Stability(Archived):
     The clusters of a fit are compared with those of each resample on the observations that were drawn for it. The Jaccard
     similarity of two clusters is the number of their common members over that of all members of either. By Hennig's (2007)
     rules of thumb a cluster is stable from 0.85; fairly stable from 0.75; doubtful below, since there is a pattern, but who
-    belongs to it is uncertain, and below 0.6 it should not be trusted; and dissolved below 0.5.
+    belongs to it is uncertain, and below 0.6 it should not be trusted; and dissolved below 0.5. A cluster that lies in less
+    than two blocks and would be stable is untested, since resamples have it with all its neighbourhoods or not at all.
 
     Attributes
     ----------
     clusters : (K,) for each cluster of the fit, the Jaccard similarity with the most similar cluster of a resample, the mean
         over resamples, each counting by the members drawn for it; NaN where there are none in any
+    spread : (K,) number of blocks that each cluster lies in: 1 over the sum of the squared shares of its members in blocks
     observations : (N,) for each observation, the share of the resamples it was drawn for that put it into the cluster that
         matches its own; noise matches noise; NaN where it was not drawn
     agreement : (R,) adjusted Rand index of each resample with the fit; noise is a class of its own
@@ -65,6 +76,7 @@ class Stability(Archived):
     """
 
     clusters: Array
+    spread: Array
     observations: Array
     agreement: Array
     numbers: Index
@@ -76,6 +88,8 @@ class Stability(Archived):
         sizes = {self.agreement.shape, self.numbers.shape, self.drawn.shape}
         if len(sizes) > 1 or self.agreement.ndim != 1 or self.agreement.size == 0:
             raise ValueError(f"agreement, numbers and drawn must hold one number for each resample, got shapes {sizes}")
+        if self.spread.shape != self.clusters.shape:
+            raise ValueError(f"spread has shape {self.spread.shape}, expected that of clusters, {self.clusters.shape}")
         for name in ("clusters", "observations"):
             values = getattr(self, name)
             if values.ndim != 1 or np.any((values < 0) | (values > 1)):
@@ -83,14 +97,14 @@ class Stability(Archived):
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """What to think of each cluster: "stable", "fairly stable", "doubtful", "dissolved" or "not drawn"."""
-        return tuple(_judge(value) for value in self.clusters)
+        """What to think of each cluster: "stable", "fairly stable", "untested", "doubtful", "dissolved" or "not drawn"."""
+        return tuple(map(_judge, self.clusters, self.spread))
 
     def __str__(self) -> str:
         # With one cluster the ARI is about a handful of noise, if anything.
         said = [f"ARI {self.agreement.mean():.2f} on average"] if self.clusters.size > 1 else []
         verdicts = np.array(self.verdicts)
-        for verdict in (*VERDICTS.values(), UNKNOWN):
+        for verdict in (*_TOLD, UNKNOWN):
             which = np.flatnonzero(verdicts == verdict)
             if which.size:
                 said.append(_tell(which, self.clusters[which], verdict))
@@ -186,7 +200,7 @@ def stability(
                 error.add_note(f"in resample {k} of {n_resamples}, which has {rows.size} of {len(places)} observations")
                 raise
             advance(1)
-    return _compare_all(labels, order, draws, found, int(blocks.max()) + 1, float(share))
+    return _compare_all(labels, order, blocks, draws, found, float(share))
 
 
 def _check(model: Any, n_resamples: Any, share: Any, random_state: Any, n_jobs: Any, progress: Any) -> None:
@@ -254,7 +268,7 @@ def _fit(params: dict[str, Any], X: Array, places: Positions, rows: Index) -> La
 
 
 def _compare_all(
-    labels: Labels, order: Index, draws: Sequence[Index], found: Sequence[Labels], blocks: int, share: float
+    labels: Labels, order: Index, blocks: Index, draws: Sequence[Index], found: Sequence[Labels], share: float
 ) -> Stability:
     """Compare the labels of the fit, in canonical order, with those of all resamples."""
     size = int(labels.max(initial=-1)) + 1
@@ -273,15 +287,23 @@ def _compare_all(
         observations[order] = same / times
     return Stability(
         np.minimum(clusters, 1.0),
+        _spread(labels, blocks, size),
         observations,
         np.array(
             [adjusted_rand(count_together(labels[rows], other)) for rows, other in zip(draws, found, strict=True)]
         ),
         np.array([np.unique(other[other >= 0]).size for other in found], dtype=np.int64),
         np.array([rows.size for rows in draws], dtype=np.int64),
-        blocks,
+        int(blocks.max()) + 1,
         share,
     )
+
+
+def _spread(labels: Labels, blocks: Index, size: int) -> Array:
+    """(size,) the number of blocks that each cluster lies in; 1 over the sum of squared shares."""
+    some, count = labels >= 0, int(blocks.max()) + 1
+    held = np.bincount(labels[some] * count + blocks[some], minlength=size * count).reshape(size, count)
+    return held.sum(axis=1) ** 2 / np.maximum((held**2).sum(axis=1), 1)
 
 
 def compare(labels: Labels, other: Labels, size: int) -> tuple[Array, Mask]:
@@ -305,8 +327,9 @@ def compare(labels: Labels, other: Labels, size: int) -> tuple[Array, Mask]:
     return jaccard, match[labels] == other
 
 
-def _judge(similarity: float) -> str:
-    return next((verdict for least, verdict in VERDICTS.items() if similarity >= least), UNKNOWN)
+def _judge(similarity: float, spread: float) -> str:
+    verdict = next((verdict for least, verdict in VERDICTS.items() if similarity >= least), UNKNOWN)
+    return UNTESTED if spread < _SPREAD and verdict in ("stable", "fairly stable") else verdict
 
 
 def _tell(which: Index, similarity: Array, verdict: str) -> str:
