@@ -30,6 +30,7 @@ LAYERS = [
     ["appending"],
     ["estimator"],
     ["tuning"],
+    ["resampling"],
     ["__init__"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -9,6 +9,7 @@ from mcgta.estimator import MCGTA
 from mcgta.evidence import Comparison, Evidence, compare_labellings, evidence
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
+from mcgta.resampling import Stability, stability
 from mcgta.stages.clustering import Clustering, find_clusters
 from mcgta.stages.dissimilarity import Dissimilarity, compare_features, compare_models
 from mcgta.stages.empirical import empirical_semivariogram
@@ -48,6 +49,7 @@ __all__ = [
     "PairTest",
     "Positions",
     "Semivariogram",
+    "Stability",
     "TimeWindows",
     "Tuning",
     "compare_features",
@@ -64,5 +66,6 @@ __all__ = [
     "load",
     "pair_test",
     "read_positions",
+    "stability",
     "tune",
 ]
