@@ -186,6 +186,8 @@ def choose(field: Field, heeding: list[Scored], mixed: list[Scored], rows: Index
     if loose < FREE:
         tau = sandwich(field, best_of(field, mixed, 1.0, full=True))
         first = best_of(field, mixed, tau, full=True)
+    else:  # neighbours have no more in common than others, so each observation counts
+        tau = 1.0
     return Found(first.labels, first, rows, tau, loose, tuple(by_number(mixed, tau)))
 
 
