@@ -62,7 +62,7 @@ def choose(algorithm: Algorithm, data: Observations, progress: Progress) -> tupl
     Labels are in canonical order.
     """
     field, found = search(data.X, data.positions, seed=data.seed, progress=progress)
-    kinds = found.best.kinds if len(field) > MOST_SCORED else None  # beyond that, the dependence found serves for all
+    kinds = found.best.kinds if field.borrowed else None
     one = score(field, np.zeros(len(field), dtype=np.int64), kinds=kinds)
     best: tuple[Scored, dict[str, Any]] | None = None
     if algorithm.refine is not True and len(data.positions) <= WHOLE:

@@ -105,6 +105,7 @@ class Field:
     previous : the nearest of each row among those that come before it: in time, or in an order without order
     dependence : what may be between rows of one cluster
     scale : of the features
+    borrowed : whether scale and dependence are those of a sample
     """
 
     X: Array
@@ -116,6 +117,7 @@ class Field:
     previous: Lists
     dependence: Dependence
     scale: Scale
+    borrowed: bool = False
 
     @classmethod
     def of(cls, features: Array, places: Positions, *, seed: int = 0, like: Field | None = None) -> Field:
@@ -139,7 +141,8 @@ class Field:
             reach = unit * (len(places) / 3 if chain else np.sqrt(len(places)))
             dependence = _grid(unit, reach, smooth=not chain)
         nearby = native(near[:, :LISTED], np.int64)
-        return cls(X, chain, starts, edges, nearby, places, _list(places, before), dependence, scale)
+        lists = _list(places, before)
+        return cls(X, chain, starts, edges, nearby, places, lists, dependence, scale, like is not None)
 
     def __len__(self) -> int:
         return int(self.X.shape[1])

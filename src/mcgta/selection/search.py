@@ -21,7 +21,10 @@ MOST_SCORED = 5000
 """Observations up to which the search runs on all of them."""
 
 SAMPLE = 2500
-"""Observations that it runs on otherwise: whole pieces of series, or places at random."""
+"""Observations that it runs on otherwise, at least: whole pieces of series, or places at random."""
+
+LARGEST, PART_OF = 20_000, 7
+"""Observations of the largest sample; one in so many is in it where there are fewer."""
 
 PIECE = 125
 """Observations of such a piece."""
@@ -81,7 +84,7 @@ def search(
     labelling of each number of clusters over to all, and chooses among these; of more than ``WHOLE`` it chooses on the sample.
     """
     progress = progress or Progress()
-    rows, part = sample(places, seed)
+    rows, part = sample(places, seed, size=min(max(SAMPLE, len(places) // PART_OF), LARGEST))
     with progress.stage("neighbours"):
         field = Field.of(features[rows], part, seed=seed)
     heeding, mixed = find_candidates(field, part, seed, progress)
@@ -205,7 +208,7 @@ def coarsest(field: Field, candidates: list[Scored], tau: float) -> Scored:
     for scored in by_number(candidates, tau):
         if scored.clusters >= best.clusters:
             break
-        fewer = scored if len(field) > MOST_SCORED else score(field, scored.labels)
+        fewer = scored if field.borrowed else score(field, scored.labels)
         sums = np.bincount(blocks, level - log_densities(field, fewer))
         error = np.sqrt(sums.size * sums.var())
         paid = 0.5 * tau * (fewer.evidence(tau) - best.evidence(tau))
@@ -236,7 +239,7 @@ def looseness(field: Field, scored: Scored) -> float:
 def best_of(field: Field, candidates: list[Scored], tau: float, *, full: bool = False) -> Scored:
     """Return the best candidate, those that come near scored with the dependence and the tails that suit them best."""
     ranked = sorted(candidates, key=lambda scored: scored.evidence(tau, full=full))
-    if len(field) > MOST_SCORED:
+    if field.borrowed:
         return ranked[0]  # as it was carried over, with what suited it on the sample
     found = (score(field, scored.labels) for scored in ranked[:_TOP])
     return min(found, key=lambda scored: scored.evidence(tau, full=full))

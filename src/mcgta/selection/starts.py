@@ -84,13 +84,15 @@ def regions(field: Field, points: Array, number: int) -> Labels:
 def make_starts(field: Field, places: Positions, seed: int) -> Iterator[Start]:
     """Yield labellings to begin with."""
     count, X = len(field), tame(field)
-    yield Start("position", field.pieces(max(1, count // MANY)))
-    yield Start("regions", regions(field, X, 2 * MANY))
     sizes = np.bincount(places.groups)
+    piece = field.pieces(max(1, count // MANY))
+    yield Start("position", compact(piece * MANY // max(MANY, int(piece.max()) + 1)))
+    if sizes.size <= MANY:  # regions keep to their group
+        yield Start("regions", regions(field, X, 2 * MANY))
     largest = int(np.median(np.repeat(sizes, sizes)))
     for number, wanted in enumerate(WINDOWS):
         n = max(2, min(wanted, largest // 3))
         points = embed(X, places, n)
         yield Start(f"models of {n}", cut_into(points, MANY, seed), ((1.0,), (1.0, CALM), (CALM,))[number])
-        if number == 0:
+        if number == 0 and sizes.size <= MANY:
             yield Start(f"regions of models of {n}", regions(field, points, MANY), (CALM,))
