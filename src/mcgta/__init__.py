@@ -5,6 +5,7 @@ function of its own.
 """
 
 from mcgta.archive import ArchiveError, load
+from mcgta.choice import Choice, ChoiceWarning
 from mcgta.estimator import MCGTA
 from mcgta.evidence import Comparison, Evidence, compare_labellings, evidence
 from mcgta.position_input import read_positions
@@ -32,6 +33,8 @@ __all__ = [
     "MCGTA",
     "ArchiveError",
     "BlockSplit",
+    "Choice",
+    "ChoiceWarning",
     "Clustering",
     "Comparison",
     "Dissimilarity",

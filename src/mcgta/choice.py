@@ -19,6 +19,10 @@ CLOSE = 10.0
 _LARGE = 2.0  # observations that count as one, from where on that is worth a word
 
 
+class ChoiceWarning(UserWarning):
+    """What was chosen without labels is doubtful: there are no clusters, other answers are as good, or the model is rough."""
+
+
 @dataclass(frozen=True, eq=False)
 class Choice(Archived):
     """What was chosen without labels, and why.
@@ -38,6 +42,7 @@ class Choice(Archived):
     numbers, evidences : numbers of clusters that were looked at, and the least evidence of each
     scored : how many observations the evidence is of
     notes : in words
+    doubts : those of the notes that the fit warns of
     """
 
     params: dict[str, Any]
@@ -54,6 +59,7 @@ class Choice(Archived):
     evidences: Array
     scored: int
     notes: tuple[str, ...]
+    doubts: tuple[str, ...]
 
     def __str__(self) -> str:
         return "\n".join(self.notes)
@@ -79,45 +85,46 @@ def explain(
         np.array([scored.clusters for scored in found.others], dtype=np.int64),
         np.array([scored.evidence(tau) for scored in found.others]),
         len(field),
-        _words(field, found, best, plain, refined, one.evidence(tau)),
+        *_words(field, found, best, plain, refined, one.evidence(tau)),
     )
 
 
 def _words(
     field: Field, found: Found, best: Scored, plain: Scored | None, refined: bool, one: float
-) -> tuple[str, ...]:
-    """Say what was found, and how sure that is."""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Say what was found, and how sure that is; return what is doubtful once more."""
     tau, size = found.tau, best.clusters
-    said = []
+    notes, doubts = [], []
     if size == 1:
-        said.append(
+        doubts.append(
             "no cluster structure: no labelling found explains the observations clearly better than one cluster"
         )
     else:
-        said.append(f"{size} clusters, {(one - best.evidence(tau)) / 2:.0f} nats ahead of one cluster")
+        notes.append(f"{size} clusters, {(one - best.evidence(tau)) / 2:.0f} nats ahead of one cluster")
     if found.labels.size > len(field):
-        said.append(f"chosen on a sample of {len(field)} of {found.labels.size} observations")
+        how = "whole pieces of series" if field.chain else "places at random"
+        notes.append(f"chosen on a sample of {len(field)} of {found.labels.size} observations, {how}")
     if size > 1 and found.loose > FREE:
-        said.append("position does not help: neighbours agree in label no more than any two observations")
+        notes.append("position does not help: neighbours agree in label no more than any two observations")
     elif size > 1 and found.mixed:
-        said.append("position helps little: neighbours often differ in label, and labels are not smoothed")
-    near = [
+        notes.append("position helps little: neighbours often differ in label, and labels are not smoothed")
+    near = sorted(
         scored.clusters
         for scored in found.others
         if scored.clusters != size and scored.evidence(tau) - best.evidence(tau) < CLOSE
-    ]
-    if near and refined:
-        said.append(f"other answers are about as good: {', '.join(map(str, sorted(near)))} clusters")
+    )
+    if near and refined and size > 1:
+        doubts.append(f"other answers are about as good: {', '.join(map(str, near))} clusters instead of {size}")
     if tau > _LARGE:
-        said.append(
+        doubts.append(
             f"the clusters' model is rough: {tau:.1f} observations count as one, so fine distinctions are left out"
         )
     if plain is not None:
-        said.append(
+        notes.append(
             "the clusterer's labels do not have clearly more evidence than refined ones"
             if refined and plain.evidence(tau) < best.evidence(tau)
             else "refined labels have more evidence than those of the clusterer"
             if refined
             else "the clusterer's labels have more evidence than refined ones"
         )
-    return tuple(said)
+    return (*notes, *doubts), tuple(doubts)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mcgta.algorithm import Algorithm, Stages
 from mcgta.appending import Before, append_stages
 from mcgta.archive import Archived
+from mcgta.choice import ChoiceWarning
 from mcgta.choosing import choose, left_open, refine_labels, settle_plainly
 from mcgta.fitted import FITTED, check_fitted
 from mcgta.observations import read_features, read_new, sort_observations
@@ -301,6 +302,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         choice, refined = None, None
         if left_open(algorithm.params, data):
             plain, choice, refined = choose(algorithm, data, progress)
+            for note in choice.notes:
+                progress.note(note)
+            if choice.doubts:
+                warnings.warn(f"{'; '.join(choice.doubts)} (see choice_)", ChoiceWarning, stacklevel=2)
             engine = plain.choose_engine(*features.shape, neighbors=plain.listed_neighbors(positions))
             data = data.with_neighbors(int(choice.params["n_neighbors"]))
         algorithm = plain
