@@ -247,21 +247,6 @@ class Algorithm:
         options = (float(self.beta), margin, bool(self.hinge), bool(self.within_range))
         return Loss(dissimilarity, places, semivariogram, *options)
 
-    def prepare(self, data: Observations, progress: Progress) -> tuple[Near, Stages]:
-        """Do everything before the clustering; return who tells what is near, and the stages."""
-        prior = self.fit_prior(data, progress)
-        models = self.fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
-        kept, failed = self.comparable(data, models, quiet=True)
-        places = data.positions.take(kept)
-        dissimilarity = self.compare(data.X[kept], models and models.take(kept), data.seed)
-        engine = self.choose_engine(len(data.positions), data.raw.shape[1])
-        if engine.name == "dense":
-            dissimilarity.matrix(n_jobs=self.n_jobs, progress=progress)
-        semivariogram = self.fit_semivariogram(dissimilarity, places, data.seed, progress)
-        margin = self.choose_margin(None, places, semivariogram, data.seed)
-        loss = self.loss(dissimilarity, places, semivariogram, margin)
-        return self.look_up(engine, loss, None, progress), Stages(data, prior, models, kept, failed, loss)
-
     def choose_engine(self, count: int, features: int, *, neighbors: int = 0) -> Engine:
         """Choose how to cluster that many observations, and refuse what does not fit into memory.
 

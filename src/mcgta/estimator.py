@@ -134,8 +134,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         loss below which clusters are not split (0 by default).
     min_samples : int or "auto"
         Observations that make a place dense, itself included; "auto" is n.
-    min_cluster_size : int or None
-        Smaller clusters are noise. None is ``min_samples`` for HDBSCAN and OPTICS, and no limit for DBSCAN.
+    min_cluster_size : int, None or "auto", default="auto"
+        Smaller clusters are noise. "auto" is searched for with HDBSCAN, and None otherwise. None is ``min_samples`` for HDBSCAN
+        and OPTICS, and no limit for DBSCAN.
     local_models : LocalModels or None
         Models fitted before on the same observations, in the same order.
     n_jobs : int or None
@@ -220,7 +221,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         clusterer: Any = "dbscan",
         eps: float | str = "auto",
         min_samples: int | str = "auto",
-        min_cluster_size: int | None = None,
+        min_cluster_size: int | str | None = "auto",
         refine: bool | str = "auto",
         noise: str = "keep",
         local_models: LocalModels | None = None,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.choosing import Choice
+from mcgta.choice import Choice
 from mcgta.positions import Positions
 from mcgta.stages.engine import Engine
 from mcgta.stages.local_models import LocalModels

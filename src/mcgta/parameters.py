@@ -146,7 +146,7 @@ RULES: dict[str, Rule] = {
     "clusterer": Rule(words=CLUSTERERS, method="fit_predict"),
     "eps": Rule(words=("auto",), real=(0, INF), level=True),
     "min_samples": Rule(words=("auto",), integer=(1, INF)),
-    "min_cluster_size": Rule(integer=(1, INF), none=True),
+    "min_cluster_size": Rule(words=("auto",), integer=(1, INF), none=True),
     "refine": Rule(words=("auto",), flag=True),
     "noise": Rule(words=("keep", "assign")),
     "local_models": Rule(kinds=(LocalModels,), none=True),
@@ -178,7 +178,7 @@ def check_value(name: str, value: Any, rule: Rule) -> None:
 
 def check_testable(params: Mapping[str, Any], asked: str) -> None:
     """Raise a ValueError that begins with ``asked`` where it is not known how much models of one Gaussian differ."""
-    if params["dissimilarity"] not in TRANSPORT:
+    if params["dissimilarity"] not in ("auto", *TRANSPORT):
         raise ValueError(
             f"{asked}, which is known for dissimilarity={' or '.join(map(repr, TRANSPORT))} only, not for "
             f"{params['dissimilarity']!r}"
@@ -213,8 +213,8 @@ def _check_together(params: Mapping[str, Any]) -> None:
             "AgglomerativeClustering(metric='precomputed', linkage='average', ...)"
         )
     if not named:
-        for name, default in (("eps", "auto"), ("min_samples", "auto"), ("min_cluster_size", None)):
-            if params[name] != default:
+        for name in ("eps", "min_samples", "min_cluster_size"):
+            if params[name] not in ("auto", None):
                 raise ValueError(
                     f"{name}={params[name]!r} has no effect on a clusterer object; set it on the object itself"
                 )

@@ -76,8 +76,8 @@ def search(
 ) -> tuple[Field, Found]:
     """Search for the labelling of features (N, d) at positions, both in canonical order, that has the most evidence.
 
-    Returns what it was scored on, too. Of more than ``MOST_SCORED`` observations it searches a sample, carries the best labelling
-    of each number of clusters over to all, and chooses among these; of more than ``WHOLE`` it chooses on the sample.
+    Returns what it was scored on, too. Of more than ``MOST_SCORED`` observations it searches a sample, carries the best
+    labelling of each number of clusters over to all, and chooses among these; of more than ``WHOLE`` it chooses on the sample.
     """
     progress = progress or Progress()
     rows, part = sample(places, seed)

@@ -1,0 +1,119 @@
+"""What was chosen without labels, and in words why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mcgta.archive import Archived
+from mcgta.selection.field import Field
+from mcgta.selection.scoring import Scored
+from mcgta.selection.search import FREE, Found
+from mcgta.types import Array, Index
+
+_CLOSE = 10.0  # of minus twice the log evidence, below which answers are about as good
+_LARGE = 2.0  # observations that count as one, from where on that is worth a word
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Archived):
+    """What was chosen without labels, and why.
+
+    Attributes
+    ----------
+    params : the numbers chosen, or kept, for n_neighbors, dissimilarity, beta, margin, min_samples and eps
+    refined : whether labels are those of the second stage
+    evidence : minus twice the log evidence of the labels; less is better
+    plain : that of the best clustering without the second stage; NaN where none was looked at
+    one : that of one cluster
+    tau : how many observations count as one, for what the model does not know of
+    looseness : changes of label between neighbours, over what there would be were labels dealt out at random
+    length : distance over which observations of a cluster depend on each other, the median over features; 0 if they do not
+    freedom : degrees of freedom of the tails; infinitely many for Gaussian ones
+    strays : share of observations taken to be anywhere
+    numbers, evidences : numbers of clusters that were looked at, and the least evidence of each
+    scored : how many observations the evidence is of
+    notes : in words
+    """
+
+    params: dict[str, Any]
+    refined: bool
+    evidence: float
+    plain: float
+    one: float
+    tau: float
+    looseness: float
+    length: float
+    freedom: float
+    strays: float
+    numbers: Index
+    evidences: Array
+    scored: int
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.notes)
+
+
+def explain(
+    params: dict[str, Any], field: Field, found: Found, one: Scored, plain: Scored | None, refined: bool
+) -> Choice:
+    """Say what was chosen: numbers for what was left open, and whether labels are refined; ``one`` is one cluster for all."""
+    best, tau = found.best if refined or plain is None else plain, found.tau
+    lengths = field.dependence.lengths[best.kinds] * (best.kinds > 0)
+    return Choice(
+        params,
+        refined,
+        best.evidence(tau),
+        np.nan if plain is None else plain.evidence(tau),
+        one.evidence(tau),
+        tau,
+        found.loose,
+        float(np.median(lengths)),
+        best.tails.freedom,
+        best.tails.share,
+        np.array([scored.clusters for scored in found.others], dtype=np.int64),
+        np.array([scored.evidence(tau) for scored in found.others]),
+        len(field),
+        _words(field, found, best, plain, refined, one.evidence(tau)),
+    )
+
+
+def _words(
+    field: Field, found: Found, best: Scored, plain: Scored | None, refined: bool, one: float
+) -> tuple[str, ...]:
+    """Say what was found, and how sure that is."""
+    tau, size = found.tau, best.clusters
+    said = []
+    if size == 1:
+        said.append(
+            "no cluster structure: no labelling found explains the observations clearly better than one cluster"
+        )
+    else:
+        said.append(f"{size} clusters, {(one - best.evidence(tau)) / 2:.0f} nats ahead of one cluster")
+    if found.labels.size > len(field):
+        said.append(f"chosen on a sample of {len(field)} of {found.labels.size} observations")
+    if size > 1 and found.loose > FREE:
+        said.append("position does not help: neighbours agree in label no more than any two observations")
+    elif size > 1 and found.mixed:
+        said.append("position helps little: neighbours often differ in label, and labels are not smoothed")
+    near = [
+        scored.clusters
+        for scored in found.others
+        if scored.clusters != size and scored.evidence(tau) - best.evidence(tau) < _CLOSE
+    ]
+    if near and refined:
+        said.append(f"other answers are about as good: {', '.join(map(str, sorted(near)))} clusters")
+    if tau > _LARGE:
+        said.append(
+            f"the clusters' model is rough: {tau:.1f} observations count as one, so fine distinctions are left out"
+        )
+    if plain is not None:
+        said.append(
+            "refined labels have more evidence than those of the clusterer"
+            if refined
+            else "the clusterer's labels have more evidence than refined ones"
+        )
+    return tuple(said)
