@@ -23,12 +23,14 @@ LAYERS = [
     ["stages"],
     ["selection"],
     ["datasets", "observations", "parameters"],
-    ["algorithm", "prediction"],
+    ["algorithm", "evidence", "prediction"],
+    ["choice", "trials"],
     ["choosing"],
     ["fitted"],
     ["appending"],
     ["estimator"],
     ["tuning"],
+    ["resampling"],
     ["__init__"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -6,8 +6,10 @@ function of its own.
 
 from mcgta.archive import ArchiveError, load
 from mcgta.estimator import MCGTA
+from mcgta.evidence import Comparison, Evidence, compare_labellings, evidence
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
+from mcgta.resampling import Stability, stability
 from mcgta.stages.clustering import Clustering, find_clusters
 from mcgta.stages.dissimilarity import Dissimilarity, compare_features, compare_models
 from mcgta.stages.empirical import empirical_semivariogram
@@ -31,7 +33,9 @@ __all__ = [
     "ArchiveError",
     "BlockSplit",
     "Clustering",
+    "Comparison",
     "Dissimilarity",
+    "Evidence",
     "GoodnessOfFit",
     "HeldOut",
     "LabelScorer",
@@ -45,11 +49,14 @@ __all__ = [
     "PairTest",
     "Positions",
     "Semivariogram",
+    "Stability",
     "TimeWindows",
     "Tuning",
     "compare_features",
+    "compare_labellings",
     "compare_models",
     "empirical_semivariogram",
+    "evidence",
     "find_clusters",
     "find_neighborhoods",
     "fit_local_models",
@@ -59,5 +66,6 @@ __all__ = [
     "load",
     "pair_test",
     "read_positions",
+    "stability",
     "tune",
 ]

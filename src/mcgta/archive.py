@@ -230,6 +230,8 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
     "Index": lambda value: isinstance(value, np.ndarray) and value.dtype == np.int64,
     "Index | None": lambda value: value is None or (isinstance(value, np.ndarray) and value.dtype == np.int64),
     "Labels": lambda value: isinstance(value, np.ndarray) and value.dtype == np.int64,
+    "dict[str, Any]": lambda value: isinstance(value, dict) and all(isinstance(k, str) for k in value),
+    "tuple[str, ...]": lambda value: isinstance(value, tuple) and all(isinstance(item, str) for item in value),
     "NDArray[Any]": lambda value: isinstance(value, np.ndarray),
     "LocalModels": lambda value: type(value).__name__ == "LocalModels",
     "MixturePrior | None": lambda value: value is None or type(value).__name__ == "MixturePrior",

@@ -13,7 +13,9 @@ from mcgta.selection.scoring import Scored
 from mcgta.selection.search import FREE, Found
 from mcgta.types import Array, Index
 
-_CLOSE = 10.0  # of minus twice the log evidence, below which answers are about as good
+CLOSE = 10.0
+"""Of minus twice the log evidence, below which answers are about as good."""
+
 _LARGE = 2.0  # observations that count as one, from where on that is worth a word
 
 
@@ -102,7 +104,7 @@ def _words(
     near = [
         scored.clusters
         for scored in found.others
-        if scored.clusters != size and scored.evidence(tau) - best.evidence(tau) < _CLOSE
+        if scored.clusters != size and scored.evidence(tau) - best.evidence(tau) < CLOSE
     ]
     if near and refined:
         said.append(f"other answers are about as good: {', '.join(map(str, sorted(near)))} clusters")
@@ -112,7 +114,9 @@ def _words(
         )
     if plain is not None:
         said.append(
-            "refined labels have more evidence than those of the clusterer"
+            "the clusterer's labels do not have clearly more evidence than refined ones"
+            if refined and plain.evidence(tau) < best.evidence(tau)
+            else "refined labels have more evidence than those of the clusterer"
             if refined
             else "the clusterer's labels have more evidence than refined ones"
         )

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from mcgta.algorithm import Algorithm
-from mcgta.choice import Choice, explain
+from mcgta.choice import CLOSE, Choice, explain
 from mcgta.observations import Observations
 from mcgta.progress import Progress
 from mcgta.selection.field import Field
-from mcgta.selection.noise import settle_noise
-from mcgta.selection.scoring import Scored, compact, score
+from mcgta.selection.noise import score_with_noise
+from mcgta.selection.scoring import Scored, score
 from mcgta.selection.search import MOST_SCORED, WHOLE, Found, search
 from mcgta.stages.dissimilarity import TRANSPORT
 from mcgta.stages.labelling import drop_small
@@ -69,7 +69,8 @@ def choose(algorithm: Algorithm, data: Observations, progress: Progress) -> tupl
         best = _best_plain(algorithm, data, field, found, one, progress)
     refined = algorithm.refine is not False
     if algorithm.refine == "auto" and best is not None:
-        refined = found.best.evidence(found.tau) <= best[0].evidence(found.tau)
+        # Where neither is clearly ahead, refined labels are better for giving every observation a cluster.
+        refined = found.best.evidence(found.tau) <= best[0].evidence(found.tau) + CLOSE
     values = best[1] if best is not None else {"n_neighbors": data.n_neighbors}
     chosen = settle_plainly(algorithm.having(**values, refine=refined))
     params = {name: chosen.params[name] for name in LEFT_TO_DATA}
@@ -125,25 +126,8 @@ def _try(
         if best is not None and labels.max() >= _MOST:
             continue
         large = drop_small(labels, max(field.d + 2, len(field) // _SMALLEST))
-        scored = score_with_noise(field, large, found)
+        scored = score_with_noise(field, large, tau=found.tau, kinds=found.best.kinds, tails=found.best.tails)
         if best is None or scored.evidence(found.tau) < best[0].evidence(found.tau):
             best = scored, {**params, **more}
     assert best is not None
     return best
-
-
-def score_with_noise(field: Field, labels: Labels, found: Found) -> Scored:
-    """Score a labelling with noise: as a cluster of its own, or given to the others, whichever has more evidence."""
-    kinds, tails = found.best.kinds, found.best.tails
-    options = [labels + 1] if (labels < 0).any() else [labels]
-    if (labels < 0).any() and (labels >= 0).any():
-        options.append(settle_noise(field, labels, kinds, tails))
-    small = field.d + 2
-    scores = []
-    for option in options:
-        whole = compact(option)
-        held = np.bincount(whole)
-        if held.min() < small:  # too few for a covariance: with the noise, or with the largest
-            whole = compact(np.where((held < small)[whole], int(held.argmax()), whole))
-        scores.append(score(field, whole, kinds=kinds, tails=tails))
-    return min(scores, key=lambda scored: scored.evidence(found.tau))

@@ -8,17 +8,19 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mcgta.algorithm import Algorithm, Stages
 from mcgta.appending import Before, append_stages
 from mcgta.archive import Archived
 from mcgta.choosing import choose, left_open, refine_labels, settle_plainly
 from mcgta.fitted import FITTED, check_fitted
-from mcgta.observations import read_new, sort_observations
+from mcgta.observations import read_features, read_new, sort_observations
 from mcgta.parameters import RULES, check_testable
 from mcgta.prediction import Reference, place_new
 from mcgta.progress import Progress
+from mcgta.selection.probabilities import membership_probabilities
+from mcgta.selection.search import LOOSE
 from mcgta.stages.clustering import Clustering, Near, densities, settle
 from mcgta.stages.cuts import Cuts
 from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
@@ -45,17 +47,8 @@ _AGAIN = (
     "_every",
     "_reference",
     "_significance",
+    "_probabilities",
 )  # what can be computed again from the rest, and is not saved
-
-
-def read_features(estimator: BaseEstimator, X: Any, **options: Any) -> Array:
-    """Check features as scikit-learn does, and name X in what it says."""
-    try:
-        return validate_data(estimator, X, dtype=np.float64, **options)
-    except ValueError as error:
-        if "X" in str(error).replace(":", " ").split():
-            raise
-        raise ValueError(f"X: {error}") from error
 
 
 def warn_of_positions_as_target(y: Any) -> None:
@@ -75,11 +68,17 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     of a pair is M = W + beta * max(0, W - t(d)) for d within the range, with t(d) = 2 gamma(d) - margin; and a density-based
     algorithm clusters on that loss.
 
+    Whatever is left at "auto" is chosen from the data, without labels: labellings are compared by their evidence (see
+    :func:`mcgta.evidence`), those of the clusterer with several settings and refined ones. ``choice_`` says what was chosen and
+    why. Setting ``eps`` ends the search, since a radius has a meaning for one loss only: the rest of what is left open then
+    takes the plain value named below. So it does for dissimilarities other than W2 squared, with a ``prior``, a clusterer
+    object, or features that do not vary.
+
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        n, the observations that each local model is fitted on, itself included. "auto" is 30, or a third of the
-        group of the median observation where that is less.
+        n, the observations that each local model is fitted on, itself included. "auto" tries 20, 30 and 45, and plainly is 30,
+        or a third of the group of the median observation where that is less.
     weights : {"uniform", "epanechnikov", "triangular", "gaussian"}, default="uniform"
         Weight of a neighbour by its distance.
     lags : int, default=0
@@ -96,10 +95,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         Components of that mixture; None takes the number with the least BIC.
     prior_strength : float or None
         Weight of the prior, in observations; None is n.
-    dissimilarity : {"wasserstein2", "calibrated", "euclidean", "cosine", "kl", "js", "tv"}
-        How pairs are compared: W2 squared; W2 squared in units of what two samples of n from one model would show, the mean
-        for the two models; Kullback-Leibler (symmetrised), Jensen-Shannon or total variation of the models; squared Euclidean
-        or cosine distance of the features, for which no models are fitted.
+    dissimilarity : {"auto", "wasserstein2", "calibrated", "euclidean", "cosine", "kl", "js", "tv"}, default="auto"
+        "auto" tries the first two, and plainly is "wasserstein2". How pairs are compared: W2 squared; W2 squared in units
+        of what two samples of n from one model would show, the mean for the two models; Kullback-Leibler (symmetrised),
+        Jensen-Shannon or total variation of the models; squared Euclidean or cosine distance of the features, for which no
+        models are fitted.
     metric : {"auto", "time", "euclidean", "haversine", "spacetime", "precomputed"} or callable
         Distance of positions. "auto" is time for one column, haversine for columns named longitude and latitude
         (or GeoPandas points in degrees), else euclidean.
@@ -115,28 +115,37 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     semivariogram_error : float in [0, 1], default=0.001
         Standard error wanted of each bin of the semivariogram, relative to its value; beyond 2,000 observations as many pairs
         are compared as that takes. With 0 all pairs are.
-    beta : float, default=1.0
-        Weight of the penalty; 0 is the paper's MC-GTA-wo.
-    margin : float or a level such as "5%", default=0.0
-        delta, by which a pair must stay below its expected dissimilarity. A significance level is the share of pairs of one
-        Gaussian, at distances within the range, that would be penalised; see :meth:`p_value` for what that assumes.
+    beta : float or "auto", default="auto"
+        Weight of the penalty; 0 is the paper's MC-GTA-wo. "auto" tries 1 and 0, and plainly is 1.
+    margin : float, "auto" or a level such as "5%", default="auto"
+        "auto" is 0. delta, by which a pair must stay below its expected dissimilarity. A significance level is the share of
+        pairs of one Gaussian, at distances within the range, that would be penalised; see :meth:`p_value` for what that
+        assumes.
     hinge : bool, default=True
         Cut the penalty off at zero. False needs a clusterer object that takes negative values.
     within_range : bool, default=True
         Penalise only pairs within the range of the semivariogram.
     clusterer : {"dbscan", "hdbscan", "optics"} or object
         The algorithm, or any object with ``fit_predict`` on a precomputed matrix.
-    eps : float, "auto" or a level such as "5%"
+    eps : float, "auto" or a level such as "5%", default="auto"
         DBSCAN's radius, in the unit of the loss. A significance level is the share of pairs of one Gaussian, of the median
-        scale and without common neighbours, whose W2 squared would be beyond it. "auto" is 0.4 of the W2 squared that two
-        samples of n from one model would show, for the median observation; for other dissimilarities the knee of the curve of
-        losses to the ``min_samples``-th nearest. With OPTICS the height of the cut (xi method by default), with HDBSCAN the
-        loss below which clusters are not split (0 by default).
-    min_samples : int or "auto"
-        Observations that make a place dense, itself included; "auto" is n.
+        scale and without common neighbours, whose W2 squared would be beyond it. "auto" tries radii at which places come to
+        hang together; plainly it is 0.4 of the W2 squared that two samples of n from one model would show, for the median
+        observation, and for other dissimilarities the knee of the curve of losses to the ``min_samples``-th nearest. With
+        OPTICS the height of the cut ("auto" tries the xi method, which it plainly is, and several heights), with HDBSCAN
+        the loss below which clusters are not split ("auto" is 0).
+    min_samples : int or "auto", default="auto"
+        Observations that make a place dense, itself included. "auto" tries n, n/2 and 3n/2, and plainly is n.
     min_cluster_size : int, None or "auto", default="auto"
         Smaller clusters are noise. "auto" is searched for with HDBSCAN, and None otherwise. None is ``min_samples`` for HDBSCAN
         and OPTICS, and no limit for DBSCAN.
+    refine : bool or "auto", default="auto"
+        Whether labels are those of a second stage in place of the clusterer's: Gaussians (or Student's t) for clusters, which
+        depend on each other along position, and labels that suit them, by dynamic programming along time and a Potts model
+        elsewhere; clusters are merged as long as that has more evidence. Every observation with a model gets a cluster. "auto"
+        lets the evidence decide, where there is a search.
+    noise : {"keep", "assign"}, default="keep"
+        Whether the clusterer's noise is given to the clusters that it suits best. Observations without a model stay noise.
     local_models : LocalModels or None
         Models fitted before on the same observations, in the same order.
     n_jobs : int or None
@@ -159,6 +168,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     labels_ : (N,) cluster of each observation, numbered by first member in order of group, position and features; -1 noise
     strengths_ : (N,) strength of membership in [0, 1]; see :mod:`mcgta.stages.membership`. Beyond 2,000 observations computed
         when first asked for
+    probabilities_ : (N, K) how probable each cluster is for each observation, noise too, given the clusters' Gaussians and,
+        along time, the labels of all, elsewhere those of neighbours; rows sum to one. Computed when first asked for; see
+        :func:`mcgta.selection.probabilities.membership_probabilities`
     local_models_ : LocalModels, or None for a dissimilarity of features
     semivariogram_ : Semivariogram, with ``range_``, ``sill_``, ``nugget_``, bins, counts and the fitted function
     core_sample_indices_ : rows of DBSCAN's core observations; of all clustered ones for other algorithms
@@ -173,7 +185,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     n_neighbors_ : the size of the neighbourhoods
     min_samples_ : the observations that make a place dense
     eps_ : the radius; NaN where the clusterer has none
-    margin_ : the margin
+    margin_, beta_, dissimilarity_ : the margin, the weight of the penalty, and how pairs were compared
+    refined_ : whether labels are those of the second stage
+    choice_ : Choice, what was chosen without labels and, in words, why (``print(model.choice_)``); None without a search
     positions_ : Positions
     prior_ : MixturePrior or None
     dissimilarity_error_ : typical sampling error of "js" and "tv"; 0 for the others, which are exact
@@ -194,6 +208,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     _every: Cuts | None
     _reference: Reference | None
     _significance: Significance | None
+    _probabilities: Array | None
 
     def __init__(
         self,
@@ -649,7 +664,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self._algorithm, self._X, self._seed = algorithm, data.raw, data.seed
         self._membership = replace(membership, anchors=rows[membership.anchors])
         self._dissimilarity, self._every, self._reference = loss.dissimilarity, None, None
-        self._significance = stages.significance
+        self._significance, self._probabilities = stages.significance, None
         self._tree = near if isinstance(near, LossTree) else None
 
     @property
@@ -660,6 +675,24 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             self._complete()
         assert self._strengths is not None
         return self._strengths
+
+    @property
+    def probabilities_(self) -> Array:
+        """How probable each cluster is for each observation."""
+        check_is_fitted(self)
+        if self._probabilities is None:
+            lags, seed, choice = self._algorithm.lags, self._seed, self.choice_
+            data = sort_observations(self._X, self.positions_, n_neighbors=self.n_neighbors_, lags=lags, seed=seed)
+            found = membership_probabilities(
+                data.X,
+                data.positions,
+                self.labels_[data.order],
+                seed=seed,
+                tau=1.0 if choice is None else choice.tau,
+                mixed=choice is not None and choice.looseness > LOOSE,
+            )
+            self._probabilities = found[data.back]
+        return self._probabilities
 
     @property
     def objective_(self) -> Objective:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from mcgta.position_input import read_distances, read_positions
 from mcgta.positions import Positions
@@ -50,6 +53,21 @@ class Observations:
     def with_neighbors(self, n_neighbors: int) -> Observations:
         """Return the same with neighbourhoods of another size."""
         return replace(self, n_neighbors=n_neighbors)
+
+
+def read_features(reader: BaseEstimator | str, X: Any, **options: Any) -> Array:
+    """Check features as scikit-learn does, and name X in what it says.
+
+    They are read by an estimator, which takes note of the columns, or by a function of this name.
+    """
+    try:
+        if isinstance(reader, str):
+            return np.asarray(check_array(X, dtype=np.float64, estimator=reader, input_name="X", **options))
+        return validate_data(reader, X, dtype=np.float64, **options)
+    except ValueError as error:
+        if "X" in str(error).replace(":", " ").split():
+            raise
+        raise ValueError(f"X: {error}") from error
 
 
 def sort_observations(X: Array, positions: Positions, *, n_neighbors: int | str, lags: int, seed: int) -> Observations:

@@ -240,8 +240,13 @@ def _check_together(params: Mapping[str, Any]) -> None:
         raise ValueError(f"max_lag={params['max_lag']!r} has no effect on a semivariogram that is fitted already")
     if params["max_lag"] is not None and not isinstance(params["bins"], numbers.Integral):
         raise ValueError(f"max_lag={params['max_lag']!r} has no effect where bins gives the edges; end them there")
-    if params["metric_params"] is not None and params["metric"] != "spacetime":
-        raise ValueError(f"metric_params={params['metric_params']!r} has no effect with metric={params['metric']!r}")
+    check_metric_params(params["metric"], params["metric_params"])
+
+
+def check_metric_params(metric: Any, metric_params: Any) -> None:
+    """Raise a ValueError where the metric has no parameters."""
+    if metric_params is not None and metric != "spacetime":
+        raise ValueError(f"metric_params={metric_params!r} has no effect with metric={metric!r}")
 
 
 def _check_takes_distances(clusterer: Any) -> None:

@@ -104,24 +104,24 @@ def read_positions(
     return Positions("euclidean", table.values, codes, names)
 
 
-def read_groups(groups: Any, n_rows: int) -> tuple[Index, NDArray[Any]]:
-    """Turn group labels into codes 0, 1, ... of the sorted labels."""
+def read_groups(groups: Any, n_rows: int, name: str = "groups") -> tuple[Index, NDArray[Any]]:
+    """Turn group labels into codes 0, 1, ... of the sorted labels; errors call them by ``name``."""
     if groups is None:
         return np.zeros(n_rows, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    if np.ndim(groups) != 1 or len(groups) != n_rows:
+        raise ValueError(f"{name} must hold one label for each of the {n_rows} rows of X, got shape {np.shape(groups)}")
     items = list(groups)
-    if len(items) != n_rows or np.ndim(groups) != 1:
-        raise ValueError(f"groups must hold one label for each of the {n_rows} rows of X, got shape {np.shape(groups)}")
     missing = [k for k, label in enumerate(items) if is_missing(label)]
     if missing:
         raise ValueError(
-            f"groups has {len(missing)} missing labels, the first in row {missing[0]}; every row needs one"
+            f"{name} has {len(missing)} missing labels, the first in row {missing[0]}; every row needs one"
         )
     kinds = sorted({type(label).__name__ for label in items})
     if len(kinds) > 1:
-        raise ValueError(f"groups mixes labels of types {', '.join(kinds)}; use one type, such as text")
+        raise ValueError(f"{name} mixes labels of types {', '.join(kinds)}; use one type, such as text")
     labels = np.asarray(items, dtype="datetime64[ns]" if isinstance(items[0], datetime.date) else None)
     if labels.dtype.kind not in "biuUSfM":
-        raise ValueError(f"groups must hold numbers, text or dates, got labels of type {labels.dtype}")
+        raise ValueError(f"{name} must hold numbers, text or dates, got labels of type {labels.dtype}")
     names, codes = np.unique(labels, return_inverse=True)
     return codes.astype(np.int64), names
 

@@ -128,7 +128,7 @@ class Field:
             edges, before, near = _chain(starts), _before(starts), _beside(starts)
             far = places.of_pairs(edges[:, 0], edges[:, 1])
         else:
-            near, reaches = _neighbours(places, 2 * LISTED + 1)
+            near, reaches = neighbours(places, 2 * LISTED + 1)
             edges, far = _spanning(near, reaches, places), reaches[:, 0]
             before = _earlier(near, np.random.default_rng(seed).permutation(len(places)))
         if like is not None:
@@ -239,12 +239,22 @@ class Field:
             log_s[rows] = part[2][which][:, rows].sum(axis=0)
         return y, w, log_s
 
+    def whiten_around(self, chosen: Index, kinds: Index) -> tuple[Array, Array, Array]:
+        """Whiten each feature by one kind of dependence, rows predicted from those ``chosen`` (N, NEAR) of lists ``around``."""
+        used, which = np.unique(kinds, return_inverse=True)
+        part = self._empty(used.size)
+        chosen = native(chosen, np.int64)
+        self._whiten(np.arange(len(self)), chosen, self.dependence.take(used), part, self.around)
+        return gather(part, which)
+
     def _empty(self, kinds: int) -> tuple[Array, Array, Array]:
         count = len(self)
         return np.empty((kinds, self.d, count)), np.empty((kinds, count)), np.empty((kinds, count))
 
-    def _whiten(self, rows: Index, chosen: Index, by: Dependence, out: tuple[Array, Array, Array]) -> None:
-        lists = self.previous
+    def _whiten(
+        self, rows: Index, chosen: Index, by: Dependence, out: tuple[Array, Array, Array], lists: Lists | None = None
+    ) -> None:
+        lists = lists or self.previous
         whiten(self.X, rows, lists.listed, lists.gaps, lists.between, chosen, by.kinds, by.lengths, by.nuggets, *out)
 
 
@@ -254,7 +264,7 @@ def gather(whitened: tuple[Array, Array, Array], kinds: Index) -> tuple[Array, A
     return y[kinds, np.arange(kinds.size)], w[kinds], log_s[kinds].sum(axis=0)
 
 
-def _neighbours(places: Positions, count: int) -> tuple[Index, Array]:
+def neighbours(places: Positions, count: int) -> tuple[Index, Array]:
     """Return up to ``count - 1`` nearest of each row, itself left out, nearest first, and how far; -1 and inf beyond."""
     size = len(places)
     near, far = np.full((size, count - 1), -1, dtype=np.int64), np.full((size, count - 1), np.inf)

@@ -55,6 +55,6 @@ def _merged(field: Field, found: Scored, temper: float, mixed: bool) -> Labels:
     if not mixed:
         changes = np.zeros((size, size))
         np.add.at(changes, tuple(found.labels[field.edges].T), 1.0)
-        gains += switch_cost(field, size) * (changes + changes.T)
+        gains += switch_cost(len(field.edges), size) * (changes + changes.T)
     i, j = np.unravel_index(int(gains.argmax()), gains.shape)
     return compact(np.where(found.labels == max(i, j), min(i, j), found.labels))

@@ -1,4 +1,4 @@
-"""Noise, given to the clusters that it suits best."""
+"""Noise: given to the clusters that it suits best, or a cluster of its own."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ import numpy as np
 from mcgta.positions import Positions
 from mcgta.selection.field import Field
 from mcgta.selection.relabelling import Settling
-from mcgta.selection.scoring import compact, score
+from mcgta.selection.relabelling import drop_small as give_up_small
+from mcgta.selection.scoring import Scored, compact, score
 from mcgta.selection.tails import GAUSSIAN, Tails
+from mcgta.stages.labelling import drop_small
 from mcgta.types import Array, Index, Labels
 
 PART = 20_000
 """Observations that are looked at together."""
+
+CLASS, ASSIGN = "class", "assign"
+"""Noise as a cluster of its own, and noise given to the clusters that it suits."""
 
 
 def assign_noise(features: Array, places: Positions, labels: Labels) -> Labels:
@@ -46,3 +51,37 @@ def settle_noise(field: Field, labels: Labels, kinds: Index, tails: Tails = GAUS
     near = np.minimum(np.searchsorted(rows, np.arange(labels.size)), rows.size - 1)
     suited = Settling(field, kinds, tails).suit_some(rows, np.searchsorted(present, labels[rows]), near)
     return np.where(labels >= 0, labels, present[suited])
+
+
+def score_with_noise(
+    field: Field, labels: Labels, *, tau: float = 1.0, kinds: Index | None = None, tails: Tails | None = None
+) -> Scored:
+    """Score a labelling with noise: as a cluster of its own, or given to the others, whichever has more evidence."""
+    found = score_each_way(field, labels, kinds=kinds, tails=tails)
+    return min(found.values(), key=lambda scored: scored.evidence(tau))
+
+
+def score_each_way(
+    field: Field,
+    labels: Labels,
+    *,
+    ways: tuple[str, ...] = (CLASS, ASSIGN),
+    kinds: Index | None = None,
+    tails: Tails | None = None,
+) -> dict[str, Scored]:
+    """Score a labelling, in which negative labels are noise, in each of some ways to treat noise; in one if all are the same.
+
+    Clusters of fewer than d + 2 rows, too few for a covariance, are noise. So few rows of noise are no cluster of their own,
+    either, and go with the nearest that is in one. ``kinds`` and ``tails`` are those of :func:`score`.
+    """
+    labels = drop_small(labels, field.d + 2)
+    noise = labels < 0
+    whole = give_up_small(field, compact(labels + 1), field.d + 2)
+    apart = score(field, whole, kinds=kinds, tails=tails)
+    if not noise.any() or noise.all():
+        return {CLASS: apart}
+    found = {CLASS: apart} if CLASS in ways else {}
+    if ASSIGN in ways:
+        settled = settle_noise(field, labels, apart.kinds, apart.tails)
+        found[ASSIGN] = score(field, settled, kinds=kinds, tails=tails)
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from mcgta.kernels.compiled import native
@@ -32,8 +34,12 @@ class Settling:
 
     def __init__(self, field: Field, kinds: Index, tails: Tails, *, temper: float = 1.0, mixed: bool = False) -> None:
         self.field, self.kinds, self.tails, self.temper, self.mixed = field, kinds, tails, temper, mixed
-        self.apart = field.apart(kinds)
         self.plain = bool((kinds == 0).all())
+
+    @cached_property
+    def apart(self) -> tuple[Array, Array, Array]:
+        """All rows whitened as if they were of one cluster."""
+        return self.field.apart(self.kinds)
 
     def estimate(self, labels: Labels) -> tuple[Gaussians, Array]:
         """Return the clusters of a labelling, and their sizes."""
@@ -86,18 +92,35 @@ class Settling:
             labels = found
         return labels
 
-    def _along(self, clusters: Gaussians) -> Labels:
+    def along(self, clusters: Gaussians) -> tuple[Array, Array]:
+        """Return (N, K) log densities of rows of series: of those whose predecessor is of the cluster too, and of others."""
         field, (y, w, log_s) = self.field, self.apart
         enter = self.temper * self._densities(field.X, np.ones_like(field.X), clusters)
-        stay = enter if self.plain else self.temper * (self._densities(y, w, clusters) - log_s[:, None])
-        labels = np.empty(len(field), dtype=np.int64)
-        best_path(stay, enter, field.first, switch_cost(field, clusters.log_root.size), labels)
+        return enter if self.plain else self.temper * (self._densities(y, w, clusters) - log_s[:, None]), enter
+
+    def around(self, labels: Labels, clusters: Gaussians) -> Array:
+        """Return (N, K) log densities of rows, predicted from those of each cluster that are near them; -1 is no cluster."""
+        field, lists = self.field, self.field.around
+        if self.plain:
+            return self.temper * self._densities(field.X, np.ones_like(field.X), clusters)
+        near = np.where(lists.listed >= 0, labels[lists.listed], -1)
+        found = np.empty((len(field), clusters.log_root.size))
+        for k in range(found.shape[1]):
+            order = np.argsort(near != k, axis=1, kind="stable")[:, :_PREDICTED_FROM]
+            chosen = np.where(np.take_along_axis(near, order, 1) == k, order, -1)
+            y, w, log_s = field.whiten_around(chosen, self.kinds)
+            one = Gaussians(clusters.means[k : k + 1], clusters.inverse[k : k + 1], clusters.log_root[k : k + 1])
+            found[:, k] = self.temper * (self._densities(y, w, one)[:, 0] - log_s)
+        return found
+
+    def _along(self, clusters: Gaussians) -> Labels:
+        labels = np.empty(len(self.field), dtype=np.int64)
+        cost = switch_cost(len(self.field.edges), clusters.log_root.size)
+        best_path(*self.along(clusters), self.field.first, cost, labels)
         return labels
 
     def _densities(self, y: Array, w: Array, clusters: Gaussians) -> Array:
-        out = np.empty((y.shape[1], clusters.log_root.size))
-        squared_distances(y, w, clusters.means, clusters.inverse, out)
-        return self.tails.log_density(out, y.shape[0]) - clusters.log_root
+        return log_densities(y, w, clusters, self.tails)
 
     def _around(self, labels: Labels, clusters: Gaussians, counts: Array) -> Labels:
         field, found = self.field, labels.copy()
@@ -133,19 +156,30 @@ class Settling:
         return found
 
 
+def log_densities(y: Array, w: Array, clusters: Gaussians, tails: Tails) -> Array:
+    """Return the (N, K) log densities of whitened rows (d, N) under each cluster, whose mean counts w times."""
+    out = np.empty((y.shape[1], clusters.log_root.size))
+    squared_distances(y, w, clusters.means, clusters.inverse, out)
+    return tails.log_density(out, y.shape[0]) - clusters.log_root
+
+
 def cohesion(field: Field, labels: Labels) -> float:
     """Estimate how much neighbours agree in label: the weight of the share of the eight nearest in a Potts model.
 
     By pseudo-likelihood (Besag 1975), with Newton steps.
     """
-    listed = field.near[:, :8]
-    size = int(labels.max()) + 1
-    share = np.zeros((labels.size, size))
-    number = np.maximum((listed >= 0).sum(axis=1), 1)
+    return weigh_agreement(field.near[:, :8], labels, labels)
+
+
+def weigh_agreement(listed: Index, of: Labels, labels: Labels) -> float:
+    """Estimate the weight of neighbours from rows with labels ``of`` and the rows ``listed`` beside them; -1 is no label."""
+    share = np.zeros((of.size, int(labels.max()) + 1))
+    near = np.where(listed >= 0, labels[listed], -1)
+    number = np.maximum((near >= 0).sum(axis=1), 1)
     for p in range(listed.shape[1]):
-        rows = np.flatnonzero(listed[:, p] >= 0)
-        share[rows, labels[listed[rows, p]]] += 1.0 / number[rows]
-    own, weight = share[np.arange(labels.size), labels], 3.0
+        rows = np.flatnonzero(near[:, p] >= 0)
+        share[rows, near[rows, p]] += 1.0 / number[rows]
+    own, weight = share[np.arange(of.size), of], 3.0
     for _ in range(25):
         chance = np.exp(weight * (share - share.max(axis=1, keepdims=True)))
         chance /= chance.sum(axis=1, keepdims=True)

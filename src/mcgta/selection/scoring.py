@@ -171,23 +171,26 @@ def write_down(field: Field, labels: Labels, counts: Array) -> tuple[float, floa
     """Return the nats that it takes to write labels down, which edges they change along, and what to; and with changes in full.
 
     Along series each change is one of as many places. Elsewhere regions are bounded by many edges, so that changes come at the
-    rate of this labelling.
+    rate of this labelling. Labels that have nothing to do with position are shorter to write one by one, each as rare as its
+    cluster.
     """
     size, edges = counts.size, len(field.edges)
     if size == 1:
         return 0.0, 0.0
     changes = int((labels[field.edges[:, 0]] != labels[field.edges[:, 1]]).sum())
     groups = (int(field.first.sum()) - 1) * np.log(size)
-    full = changes * switch_cost(field, size) + groups
+    full = changes * switch_cost(edges, size) + groups
+    rows = counts.sum()
+    free = gammaln(rows + size) - gammaln(size) - gammaln(counts + 1).sum()
     if field.chain:
-        return full, full
+        return float(min(full, free)), full
     rate = gammaln(edges + 1) - gammaln(changes + 1) - gammaln(edges - changes + 1) + np.log(edges + 1)
-    return float(rate + changes * np.log(max(size - 1, 1)) + groups), full
+    return float(min(rate + changes * np.log(max(size - 1, 1)) + groups, free)), full
 
 
-def switch_cost(field: Field, size: int) -> float:
+def switch_cost(edges: int, size: int) -> float:
     """Nats of a change of label between neighbours: which edge it is, and what the new label is."""
-    return float(np.log(max(len(field.edges), 1)) + np.log(max(size - 1, 1)))
+    return float(np.log(max(edges, 1)) + np.log(max(size - 1, 1)))
 
 
 def fit_tails(

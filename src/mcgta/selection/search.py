@@ -113,18 +113,22 @@ def carry_over(field: Field, found: Found, features: Array, places: Positions, n
     return labels
 
 
-def sample(places: Positions, seed: int) -> tuple[Index, Positions]:
-    """Return the rows that the search runs on and where they are: all, pieces of series, spread evenly, or places at random."""
+def sample(places: Positions, seed: int, *, most: int = MOST_SCORED, size: int = SAMPLE) -> tuple[Index, Positions]:
+    """Return rows to work on and where they are: all, or if there are more than ``most`` about ``size`` of them.
+
+    These are pieces of series, spread evenly, or places at random.
+    """
     count = len(places)
-    if count <= MOST_SCORED:
+    if count <= most:
         return np.arange(count), places
     if places.metric != "time":
-        rows = np.sort(np.random.default_rng(seed).permutation(count)[:SAMPLE])
+        rows = np.sort(np.random.default_rng(seed).permutation(count)[:size])
         return rows, places.take(rows)
     starts = np.r_[True, places.groups[1:] != places.groups[:-1]]
     begin = np.maximum.accumulate(np.where(starts, np.arange(count), 0))
     piece = np.cumsum(starts | ((np.arange(count) - begin) % PIECE == 0)) - 1
-    taken = np.unique(np.linspace(0, piece[-1], max(2, SAMPLE // PIECE)).round().astype(int))
+    wanted = max(2, size * int(piece[-1] + 1) // count)  # more of them where series are shorter than a piece
+    taken = np.unique(np.linspace(0, piece[-1], wanted).round().astype(int))
     rows = np.flatnonzero(np.isin(piece, taken))
     apart = compact(piece[rows])
     return rows, replace(places.take(rows), groups=apart, group_names=np.arange(apart[-1] + 1))

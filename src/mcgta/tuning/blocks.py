@@ -141,6 +141,25 @@ class BlockSplit(BaseCrossValidator):
         return fold[groups]
 
 
+def cut_blocks(places: Positions, size: int) -> Index:
+    """(N,) the block of each row, 0, 1, ...: groups are cut into as many blocks as have about ``size`` rows, or more.
+
+    Smaller groups are one block each, and so are rows at one place.
+    """
+    blocks, count = np.empty(len(places), dtype=np.int64), 0
+    by_group = np.argsort(places.groups, kind="stable")
+    for rows in np.split(by_group, np.cumsum(np.bincount(places.groups))[:-1]):
+        if rows.size == 0:
+            continue
+        wanted = rows.size // size
+        if wanted > 1:
+            wanted = min(wanted, _along(places, rows)[1].size + 1)
+        for block in _cut(places, rows, max(1, wanted)):
+            blocks[block] = count
+            count += 1
+    return blocks
+
+
 def _cut(places: Positions, rows: Index, count: int) -> list[Index]:
     """Cut rows of one group into blocks, in an order that goes along the positions."""
     if count == 1:

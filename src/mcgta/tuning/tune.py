@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.estimator import MCGTA, read_features
-from mcgta.observations import check_neighbors, sort_observations
+from mcgta.estimator import MCGTA
+from mcgta.observations import check_neighbors, read_features, sort_observations
 from mcgta.parameters import INF, RULES, Rule, check_parameters, check_value, draw_seed
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
