@@ -238,8 +238,6 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
     "dict[int, str]": lambda value: (
         isinstance(value, dict) and all(isinstance(k, int) and isinstance(v, str) for k, v in value.items())
     ),
-    "dict[str, Any]": lambda value: isinstance(value, dict) and all(isinstance(k, str) for k in value),
-    "tuple[str, ...]": lambda value: isinstance(value, tuple) and all(isinstance(text, str) for text in value),
 }
 """What a field of a value object may hold, by its annotation."""
 
