@@ -200,11 +200,21 @@ def fit_tails(
     d, found = y.shape[0], start
     for _ in range(0 if tails == GAUSSIAN else steps):
         distances = distances_of(y, w, labels, found)
-        weights = tails.weights(distances, d)
-        found = estimate(counts, add_up(y, w, labels, counts.size, weights), prior)
+        sums = add_up(y, w, labels, counts.size, tails.weights(distances, d))
+        found = estimate(counts, sums, _moved(prior, counts, sums))
     distances = distances_of(y, w, labels, found)
     explained = float((tails.log_density(distances, d) - found.log_root[labels]).sum())
     return explained, found, tails.weights(distances, d)
+
+
+def _moved(prior: Prior, counts: Array, sums: Array) -> Prior:
+    """Return a prior as strong and as close, of clusters with other sums: rows far off must not hold it where they are."""
+    size, d = counts.size, sums.shape[2]
+    middle, pooled, scales = np.empty(d), np.empty((d, d)), np.empty(size)
+    grid = np.array([prior.strength]), np.array([prior.closeness])
+    scaled = bool((prior.scales != 1.0).any())
+    marginal(counts, sums, 1.0, *grid, scaled, middle, pooled, scales, np.empty(2), np.empty(size))
+    return Prior(prior.strength, prior.closeness, middle, pooled, scales)
 
 
 def distances_of(y: Array, w: Array, labels: Labels, clusters: Gaussians) -> Array:
