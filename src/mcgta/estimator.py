@@ -366,9 +366,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         groups : array-like of labels or None
             As in :meth:`fit`; there may be new ones.
         refresh : bool, default=False
-            Estimate the semivariogram, the radius where ``eps="auto"``, and both radius and margin where they are levels such
-            as "5%", anew from all observations, which is worth it as a fit grows. (:meth:`refit` estimates such a radius or
-            margin anew in any case.)
+            Estimate the semivariogram, the radius where ``eps="auto"`` was not searched for, and both radius and margin where
+            they are levels such as "5%", anew from all observations, which is worth it as a fit grows. (:meth:`refit` estimates
+            such a radius or margin anew in any case.) What was searched for stays as it was chosen; :meth:`fit` searches again.
 
         Returns
         -------
