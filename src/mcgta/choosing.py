@@ -11,7 +11,7 @@ from mcgta.choice import CLOSE, Choice, explain
 from mcgta.observations import Observations
 from mcgta.progress import Progress
 from mcgta.selection.field import Field
-from mcgta.selection.noise import score_with_noise
+from mcgta.selection.noise import ASSIGN, CLASS, score_each_way
 from mcgta.selection.scoring import Scored, score
 from mcgta.selection.search import MOST_SCORED, WHOLE, Found, search
 from mcgta.stages.dissimilarity import TRANSPORT
@@ -97,9 +97,9 @@ def _best_plain(
     }
     free = {name: tried for name, tried in values.items() if algorithm.params[name] == "auto"}
     setting: dict[str, Any] = {name: tried[0] for name, tried in free.items()}
-    trials = Trials(algorithm, data, MOST_SCORED)
+    trials, noise = Trials(algorithm, data, MOST_SCORED), ASSIGN if algorithm.noise == "assign" else CLASS
     with progress.stage("settings") as advance:
-        best = _try(trials, data, field, found, setting)
+        best = _try(trials, data, field, found, noise, setting)
         advance(1)
         gain, wanted = (one.evidence(found.tau) - each.evidence(found.tau) for each in (best[0], found.best))
         hopeful = algorithm.refine is False or gain > max(0.0, _HOPEFUL * wanted)
@@ -107,7 +107,7 @@ def _best_plain(
             for value in dict.fromkeys(tried):
                 if value == setting[name]:
                     continue
-                other = _try(trials, data, field, found, {**setting, name: value})
+                other = _try(trials, data, field, found, noise, {**setting, name: value})
                 advance(1)
                 if other[0].evidence(found.tau) < best[0].evidence(found.tau):
                     best, setting = other, {**setting, name: value}
@@ -115,9 +115,9 @@ def _best_plain(
 
 
 def _try(
-    trials: Trials, data: Observations, field: Field, found: Found, setting: dict[str, Any]
+    trials: Trials, data: Observations, field: Field, found: Found, noise: str, setting: dict[str, Any]
 ) -> tuple[Scored, dict[str, Any]]:
-    """Cluster with one setting at several radii; return the best labelling, and the parameters."""
+    """Cluster with one setting at several radii; return the best labelling, noise treated as it will be, and the parameters."""
     params = {**setting, "n_neighbors": int(setting.get("n_neighbors", data.n_neighbors))}
     if "min_samples" in params:  # a share, until it is known of what
         params["min_samples"] = max(2, round(params["min_samples"] * params["n_neighbors"]))
@@ -126,7 +126,7 @@ def _try(
         if best is not None and labels.max() >= _MOST:
             continue
         large = drop_small(labels, max(field.d + 2, len(field) // _SMALLEST))
-        scored = score_with_noise(field, large, tau=found.tau, kinds=found.best.kinds, tails=found.best.tails)
+        (scored,) = score_each_way(field, large, ways=(noise,), kinds=found.best.kinds, tails=found.best.tails).values()
         if best is None or scored.evidence(found.tau) < best[0].evidence(found.tau):
             best = scored, {**params, **more}
     assert best is not None

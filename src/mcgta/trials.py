@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -98,7 +99,9 @@ class Trials:
             dissimilarity = trial.compare(data.X[kept], models and models.take(kept), data.seed)
             if engine.name == "dense":
                 dissimilarity.matrix(n_jobs=trial.n_jobs)
-            semivariogram = trial.fit_semivariogram(dissimilarity, places, data.seed, self._quiet)
+            with warnings.catch_warnings():  # the fit that is chosen will warn
+                warnings.simplefilter("ignore", UserWarning)
+                semivariogram = trial.fit_semivariogram(dissimilarity, places, data.seed, self._quiet)
             levels = trial.significance(data, models, kept, self._quiet) if trial.asks_for_levels else None
             self._compared[key] = dissimilarity, semivariogram, levels
         dissimilarity, semivariogram, significance = self._compared[key]

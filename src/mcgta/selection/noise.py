@@ -53,14 +53,6 @@ def settle_noise(field: Field, labels: Labels, kinds: Index, tails: Tails = GAUS
     return np.where(labels >= 0, labels, present[suited])
 
 
-def score_with_noise(
-    field: Field, labels: Labels, *, tau: float = 1.0, kinds: Index | None = None, tails: Tails | None = None
-) -> Scored:
-    """Score a labelling with noise: as a cluster of its own, or given to the others, whichever has more evidence."""
-    found = score_each_way(field, labels, kinds=kinds, tails=tails)
-    return min(found.values(), key=lambda scored: scored.evidence(tau))
-
-
 def score_each_way(
     field: Field,
     labels: Labels,

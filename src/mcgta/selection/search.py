@@ -41,6 +41,7 @@ _RICHER = 3
 _KEPT = 5  # labellings of the sample that are carried over
 _ERRORS = 2.0
 _BLOCKS = 40  # blocks that the standard error is estimated from
+_APART = 1.45  # standard deviations of both; the halves of a Gaussian are 1.32 apart
 _MIXED = 12  # clusters that the path without position begins with
 
 
@@ -148,7 +149,26 @@ def find_candidates(
                         found[name] = scored
         free = cut_into(tame(field), _MIXED, seed)
         mixed = merge_path(field, free, mixed=True, independent=True)
-    return list(found.values()), [scored for scored in mixed if scored.clusters > 1]
+    return list(found.values()), [scored for scored in mixed if parted(field, scored)]
+
+
+def parted(field: Field, scored: Scored) -> bool:
+    """Whether the clusters of a labelling stand apart in their features, each from every other.
+
+    Along the line that parts two of them best, their means have to be farther apart than those of the two halves of one
+    Gaussian, in standard deviations. Else, where position does not help, there is no telling clusters from tails or a bend.
+    """
+    inside = [field.X[:, scored.labels == k] for k in range(scored.clusters)]
+    means = [part.mean(axis=1) for part in inside]
+    spreads = [np.atleast_2d(np.cov(part)) for part in inside]
+    for k in range(scored.clusters):
+        for m in range(k):
+            gap, both = means[k] - means[m], 0.5 * (spreads[k] + spreads[m])
+            line = np.linalg.lstsq(both, gap, rcond=None)[0]
+            widths = np.sqrt([max(float(line @ spread @ line), 0.0) for spread in (spreads[k], spreads[m])])
+            if abs(float(line @ gap)) < _APART * widths.sum():
+                return False
+    return scored.clusters > 1
 
 
 def choose(field: Field, heeding: list[Scored], mixed: list[Scored], rows: Index) -> Found:
@@ -166,6 +186,8 @@ def choose(field: Field, heeding: list[Scored], mixed: list[Scored], rows: Index
     if loose < FREE:
         tau = sandwich(field, best_of(field, mixed, 1.0, full=True))
         first = best_of(field, mixed, tau, full=True)
+    else:  # neighbours have no more in common than others, so each observation counts
+        tau = 1.0
     return Found(first.labels, first, rows, tau, loose, tuple(by_number(mixed, tau)))
 
 
@@ -173,10 +195,11 @@ def coarsest(field: Field, candidates: list[Scored], tau: float) -> Scored:
     """Return the candidate with the fewest clusters that is not clearly worse than the best.
 
     The more observations count as one, the less the model is to be believed, and the clearer it has to be: up to two standard
-    errors of the difference, by the sums of log densities over blocks (Vuong 1989).
+    errors of the difference of log densities, by their sums over blocks; where more than two count as one, of what is left of
+    the difference when more clusters are paid for (Vuong 1989, with and without his correction).
     """
     best = best_of(field, candidates, tau)
-    limit = _ERRORS * min(1.0, tau - 1.0)
+    limit, strict = (_ERRORS * float(np.clip(tau - doubt, 0.0, 1.0)) for doubt in (1.0, 2.0))
     blocks = field.pieces(max(BLOCKS[0], len(field) // _BLOCKS))
     level = log_densities(field, best)
     for scored in by_number(candidates, tau):
@@ -184,7 +207,9 @@ def coarsest(field: Field, candidates: list[Scored], tau: float) -> Scored:
             break
         fewer = scored if len(field) > MOST_SCORED else score(field, scored.labels)
         sums = np.bincount(blocks, level - log_densities(field, fewer))
-        if sums.sum() < limit * np.sqrt(sums.size * sums.var()):
+        error = np.sqrt(sums.size * sums.var())
+        paid = 0.5 * tau * (fewer.evidence(tau) - best.evidence(tau))
+        if sums.sum() < limit * error or paid < strict * error:
             return fewer
     return best
 
