@@ -32,8 +32,8 @@ ALIKE = (
 
 
 def empirical(n_neighbors, **params):
-    """An estimator whose semivariogram always fits."""
-    return MCGTA(n_neighbors, **{"semivariogram": "empirical", **params})
+    """An estimator whose semivariogram always fits, and whose radius is set."""
+    return MCGTA(n_neighbors, **{"semivariogram": "empirical", "eps": 0.1, **params})
 
 
 def manhattan(a, b):
@@ -108,13 +108,14 @@ OPTIONS = (
     {},
     {"weights": "epanechnikov"},
     {"lags": 2},
-    {"clusterer": "hdbscan", "min_samples": 4},
-    {"covariance": "oas", "clusterer": "optics"},
+    {"clusterer": "hdbscan", "min_samples": 4, "eps": 0.0},
+    {"covariance": "oas", "clusterer": "optics", "eps": 0.6},
     {"covariance": "ledoit_wolf", "beta": 0.3, "margin": 0.2},
     {"dissimilarity": "kl", "eps": 2.0},
+    {"dissimilarity": "kl", "clusterer": "optics", "eps": "auto"},
     {"dissimilarity": "calibrated", "weights": "triangular"},
-    {"dissimilarity": "calibrated", "clusterer": "hdbscan", "min_samples": 4},
-    {"dissimilarity": "euclidean", "lags": 1},
+    {"dissimilarity": "calibrated", "clusterer": "hdbscan", "min_samples": 4, "eps": 0.0},
+    {"dissimilarity": "euclidean", "lags": 1, "eps": "auto"},
     {"dissimilarity": "cosine", "eps": 0.1},
     {"semivariogram": "empirical", "bins": 12, "min_cluster_size": 8},
 )
@@ -160,18 +161,23 @@ def test_appending_equals_fitting_all_observations(kind, options, groups, scatte
     if scattered:  # new ones come between old ones
         order = rng.permutation(count)
         X, where = X[order], {name: values[order] for name, values in where.items()}
-    model = MCGTA(**{"n_neighbors": 8, "eps": "auto", **params, **options})
+    model = MCGTA(**{"n_neighbors": 8, "eps": 0.4, **params, **options})
     quietly(model.fit, X[:60], **{name: values[:60] for name, values in where.items()})
     for size in sizes:
         part = slice(len(model.labels_), len(model.labels_) + size)
         again = quietly(model.append, X[part], **{name: values[part] for name, values in where.items()})
         assert again is model
     assert_alike(model, fit_on_all(model, X, **where))
-    assert model.get_params()["eps"] == options.get("eps", "auto")
+    assert model.get_params()["eps"] == options.get("eps", 0.4)
 
 
 @pytest.mark.parametrize(
-    "options", [{"prior": "gmm", "prior_components": 2}, {"covariance": "min_cov_det"}, {"dissimilarity": "js"}]
+    "options",
+    [
+        {"prior": "gmm", "prior_components": 2, "eps": "auto"},
+        {"covariance": "min_cov_det", "eps": 0.08},
+        {"dissimilarity": "js", "eps": "auto"},
+    ],
 )
 def test_priors_robust_and_sampled_models_are_those_of_a_fit_on_all(options):
     rng = np.random.default_rng(1)
@@ -207,10 +213,10 @@ def by_tree(small=0, few=1.0):
     groups=st.sampled_from([1, 1, 3]),
     scattered=st.booleans(),
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=4),
-    scale=st.sampled_from([0.5, 1.0, 2.0]),
+    eps=st.sampled_from([0.4, 0.8, 1.6]),
     seed=st.integers(0, 2**16),
 )
-def test_what_is_dense_is_found_by_what_has_changed(kind, options, groups, scattered, sizes, scale, seed):
+def test_what_is_dense_is_found_by_what_has_changed(kind, options, groups, scattered, sizes, eps, seed):
     rng = np.random.default_rng(seed)
     count = 120 + sum(sizes)
     X = ragged(rng, count)
@@ -223,7 +229,6 @@ def test_what_is_dense_is_found_by_what_has_changed(kind, options, groups, scatt
         X, where = X[order], {name: values[order] for name, values in where.items()}
     with by_tree():
         first = {name: values[:120] for name, values in where.items()}
-        eps = scale * quietly(MCGTA(6, **params, **options).fit, X[:120], **first).eps_
         model = quietly(MCGTA(6, eps=eps, **params, **options).fit, X[:120], **first)
         for size in sizes:
             part = slice(len(model.labels_), len(model.labels_) + size)
@@ -239,7 +244,8 @@ def test_a_fit_that_outgrows_the_table_takes_the_tree(clusterer, end):
     order = np.arange(500) if end else np.random.default_rng(2).permutation(500)
     X, times = data.X[order], np.arange(500.0)[order]
     with by_tree(small=450):
-        model = empirical(20, clusterer=clusterer, min_samples=5).fit(X[:440], positions=times[:440])
+        eps = {"dbscan": 0.58, "hdbscan": 0.0}[clusterer]
+        model = empirical(20, clusterer=clusterer, eps=eps, min_samples=5).fit(X[:440], positions=times[:440])
         assert (model.engine_.name, model.n_clusters_ > 0) == ("dense", True)
         model.append(X[440:], positions=times[440:])
         assert model.engine_.name == "tree"
@@ -259,7 +265,7 @@ def test_few_places_are_counted_again():
     inner = LossTree.dense
     with by_tree(few=1 / 8) as patch:
         patch.setattr(LossTree, "dense", dense)
-        model = empirical(20).fit(data.X[:1000]).append(data.X[1000:])
+        model = empirical(20, eps=0.57).fit(data.X[:1000]).append(data.X[1000:])
         assert counted[0] is None
         assert 20 <= counted[1] < 60
         assert model.n_clusters_ > 0
@@ -284,7 +290,7 @@ def test_groups_without_positions_go_on_where_each_has_ended():
     rng = np.random.default_rng(4)
     X, groups = ragged(rng, 120), rng.choice(["a", "b", "d"], 120)
     groups[90:100] = "c"  # not seen before
-    model = empirical(8).fit(X[:80], groups=groups[:80])
+    model = empirical(8, eps=0.6).fit(X[:80], groups=groups[:80])
     model.append(X[80:], groups=groups[80:])
     assert_alike(model, fit_on_all(model, X, groups=groups))
     assert model.positions_.group_names.tolist() == ["a", "b", "c", "d"]
@@ -293,7 +299,7 @@ def test_groups_without_positions_go_on_where_each_has_ended():
 def test_a_group_too_small_for_models_gets_them_once_it_has_grown():
     rng = np.random.default_rng(4)
     X, groups = ragged(rng, 70), np.r_[np.zeros(50, int), np.full(20, 3)]
-    model = quietly(empirical(10).fit, X[:55], groups=groups[:55])
+    model = quietly(empirical(10, eps=0.3).fit, X[:55], groups=groups[:55])
     assert sorted(model.failed_) == list(range(50, 55))
     with pytest.warns(UserWarning, match="8 of 58 observations have no model"):
         model.append(X[55:58], groups=groups[55:58])
@@ -308,10 +314,10 @@ def test_distances_and_functions_are_appended_with_those_to_all():
     X, positions = ragged(rng, 70), rng.uniform(0, 10, (70, 2))
     X[1] = X[0]  # told apart by their distances only
     table = np.linalg.norm(positions[:, None] - positions[None], axis=2)
-    model = empirical(8, metric="precomputed").fit(X[:50], positions=table[:50, :50])
+    model = empirical(8, metric="precomputed", eps=0.6).fit(X[:50], positions=table[:50, :50])
     model.append(X[50:], positions=table[50:])
     assert_alike(model, fit_on_all(model, X, positions=table))
-    model = empirical(8, metric=manhattan).fit(X[:50], positions=positions[:50])
+    model = empirical(8, metric=manhattan, eps=0.6).fit(X[:50], positions=positions[:50])
     model.append(X[50:], positions=positions[50:])
     assert_alike(model, fit_on_all(model, X, positions=positions))
 
@@ -330,12 +336,13 @@ def test_dates_before_and_after_those_of_the_fit_can_be_appended(series):
 
 
 def test_a_refresh_estimates_semivariogram_and_radius_anew(series):
-    model = empirical(6).fit(series.X[:90], positions=series.positions[:90])
+    knee = {"dissimilarity": "kl", "eps": "auto", "min_samples": 4}
+    model = empirical(6, **knee).fit(series.X[:90], positions=series.positions[:90])
     kept = model.semivariogram_, model.eps_
     model.append(series.X[90:100], positions=series.positions[90:100])
     assert (model.semivariogram_, model.eps_) == kept
     model.append(series.X[100:110], positions=series.positions[100:110], refresh=True)
-    expected = empirical(6).fit(series.X[:110], positions=series.positions[:110])
+    expected = empirical(6, **knee).fit(series.X[:110], positions=series.positions[:110])
     assert_alike(model, expected)
     np.testing.assert_array_equal(model.semivariogram_.values, expected.semivariogram_.values)
     assert model.eps_ != kept[1]
@@ -344,14 +351,13 @@ def test_a_refresh_estimates_semivariogram_and_radius_anew(series):
 
 
 def test_clusterer_objects_cluster_all_again(series):
-    model = empirical(6, clusterer=AgglomerativeClustering(2, metric="precomputed", linkage="average")).fit(
-        series.X[:90]
-    )
+    merging = AgglomerativeClustering(2, metric="precomputed", linkage="average")
+    model = empirical(6, clusterer=merging, eps="auto").fit(series.X[:90])
     assert_alike(model.append(series.X[90:]), fit_on_all(model, series.X))
 
 
 def test_number_of_neighbours_and_parameters_stay_those_of_the_fit(series):
-    model = MCGTA(semivariogram="empirical").fit(series.X[:60])
+    model = MCGTA(semivariogram="empirical", eps=0.27).fit(series.X[:60])
     assert model.n_neighbors_ == 20
     model.set_params(beta=7.0, n_neighbors=5)
     model.append(series.X[60:])
@@ -364,14 +370,14 @@ def test_number_of_neighbours_and_parameters_stay_those_of_the_fit(series):
 
 def test_only_models_near_the_seam_are_fitted(refitted):
     data = make_series(2050, n_clusters=3, separation=1.5, segment_lengths=(20, 60), random_state=4)
-    model = empirical(30).fit(data.X[:2000])
+    model = empirical(30, eps=0.38).fit(data.X[:2000])
     model.append(data.X[2000:])
     assert refitted[0] == 2000
     assert 50 < refitted[1] <= 50 + 30
     assert_alike(model, fit_on_all(model, data.X))
 
 
-@pytest.mark.parametrize("options", [{"lags": 3}, {"weights": "gaussian"}])
+@pytest.mark.parametrize("options", [{"lags": 3, "eps": 4.0}, {"weights": "gaussian", "eps": 0.5}])
 def test_only_models_near_the_seam_of_a_group_are_fitted(refitted, options):
     data = make_series(650, n_clusters=3, separation=1.5, segment_lengths=(20, 60), random_state=4)
     groups = np.r_[np.arange(600) // 200, np.full(50, 1)]

@@ -170,7 +170,7 @@ WRONG = {
     "clusterer": ["dbscn", None, 3, DBSCAN, object()],
     "eps": [-1.0, np.nan, np.inf, None, "knee", True],
     "min_samples": [0, -1, 2.5, None, "aut", True],
-    "min_cluster_size": [0, -1, 2.5, "auto", True],
+    "min_cluster_size": [0, -1, 2.5, "small", True],
     "local_models": [3, "models", np.zeros((3, 2)), LocalModels],
     "n_jobs": [0, 1.5, "all", True],
     "random_state": [-1, 2**32, 0.5, "seed", True],

@@ -96,6 +96,7 @@ def test_models_without_spread_differ_by_nothing_or_by_very_much():
 def test_constant_stretches_are_clustered_by_every_engine(engines, clusterer):
     X = np.repeat([[0.0, 0.0], [1.0, 5.0], [0.0, 0.0], [1 / 3, 0.1]], 40, axis=0)
     options = {"dissimilarity": "calibrated", "semivariogram": "empirical", "clusterer": clusterer, "min_samples": 5}
+    options["eps"] = {"dbscan": 0.4, "hdbscan": 0.0, "optics": 0.4}[clusterer]
     found = [MCGTA(6, **options).fit(X).labels_ for _ in engines()]
     for labels in found[1:]:
         np.testing.assert_array_equal(labels, found[0])
@@ -133,7 +134,10 @@ def data(place):
 
 
 @pytest.mark.parametrize("place", ["series", "plane"])
-@pytest.mark.parametrize("options", [{}, {"clusterer": "hdbscan"}, {"clusterer": "optics"}, {"weights": "gaussian"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"clusterer": "hdbscan", "eps": 0.0}, {"clusterer": "optics"}, {"weights": "gaussian"}],
+)
 def test_every_engine_gives_the_same_fit(engines, place, options, tmp_path):
     X, where = data(place)
     fits, seen = [], []
@@ -141,19 +145,19 @@ def test_every_engine_gives_the_same_fit(engines, place, options, tmp_path):
     few = rng.choice(len(X), 40)
     asked = {"positions": where["positions"][few] + 0.001} if where else {}
     for name in engines():
-        model = MCGTA(20, dissimilarity="calibrated", **options).fit(X, **where)
+        model = MCGTA(20, **{"dissimilarity": "calibrated", "eps": 0.4, **options}).fit(X, **where)
         assert model.engine_.name == name
         model.save(tmp_path / name)
         again = load(tmp_path / name)
         new = X[few] + 0.01
         seen.append((again.predict(new, **asked), again.score_samples(new, **asked), model.strengths_, model.labels_))
+        seen[-1] += (model.refit(eps="auto").labels_,)
         fits.append(model)
     for other in seen[1:]:
         for one, two in zip(seen[0], other, strict=True):
             np.testing.assert_array_equal(two, one)
     assert fits[0].n_clusters_ > 0
-    if not options:
-        assert fits[0].eps_ == 0.4
+    assert fits[0].refit(clusterer="dbscan", eps="auto").eps_ == 0.4
 
 
 def test_labels_are_those_of_scikit_learn_on_the_plain_table():
@@ -166,7 +170,7 @@ def test_labels_are_those_of_scikit_learn_on_the_plain_table():
 
 def test_p_values_are_those_of_the_plain_dissimilarity():
     X, _ = data("series")
-    plain, units = (MCGTA(15, dissimilarity=kind).fit(X) for kind in ("wasserstein2", "calibrated"))
+    plain, units = (MCGTA(15, dissimilarity=kind, eps=0.4).fit(X) for kind in ("wasserstein2", "calibrated"))
     i, j = np.random.default_rng(0).integers(0, 500, (2, 1000))
     np.testing.assert_allclose(units.p_value(i, j), plain.p_value(i, j), atol=1e-3)
     level = units.refit(eps="5%")

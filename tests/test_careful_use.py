@@ -102,8 +102,8 @@ def test_precomputed_rows_alike_in_features_are_told_apart_by_their_distances():
     table = np.hypot(*(grid[:, None] - grid[None]).T)
     table = (table + table.T) / 2
     shuffled = rng.permutation(81)
-    for clusterer in ("dbscan", "hdbscan", "optics"):
-        params = {"n_neighbors": 7, "min_samples": 4, "metric": "precomputed", "clusterer": clusterer, "eps": "auto"}
+    for clusterer, eps in (("dbscan", 0.09), ("hdbscan", 0.0), ("optics", 0.09)):
+        params = {"n_neighbors": 7, "min_samples": 4, "metric": "precomputed", "clusterer": clusterer, "eps": eps}
         first = make(**params).fit(X, positions=table).labels_
         second = make(**params).fit(X[shuffled], positions=table[np.ix_(shuffled, shuffled)]).labels_
         np.testing.assert_array_equal(second, first[shuffled])
@@ -175,10 +175,10 @@ def test_a_semivariogram_in_steps_is_not_used_for_seconds(series):
         make(semivariogram=steps).fit(series.X, positions=pd.date_range("2026-01-01", periods=120))
 
 
-@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
+@pytest.mark.parametrize(("clusterer", "eps"), [("dbscan", 0.09), ("hdbscan", 0.0), ("optics", 0.09)])
 @pytest.mark.parametrize("params", [{"min_samples": 500}, {"min_cluster_size": 500}])
-def test_clusters_larger_than_the_data_are_never_found(series, clusterer, params):
-    model = make(clusterer=clusterer, eps="auto", **params).fit(series.X, positions=series.positions)
+def test_clusters_larger_than_the_data_are_never_found(series, clusterer, eps, params):
+    model = make(clusterer=clusterer, eps=eps, **params).fit(series.X, positions=series.positions)
     assert model.noise_share_ == 1.0
 
 

@@ -34,6 +34,7 @@ def cases():
 
 
 CASES = {name: (X, where) for name, X, where in cases()}
+RADII = {"series": 0.58, "groups": 0.58, "irregular": 0.58, "plane": 0.31}
 CALIBRATED = {"dissimilarity": "calibrated", "eps": 0.6, "margin": "10%"}
 
 
@@ -43,10 +44,11 @@ CALIBRATED = {"dissimilarity": "calibrated", "eps": 0.6, "margin": "10%"}
 )
 def test_the_tree_gives_what_the_table_gives(by_tree, name, options):
     X, where = CASES[name]
+    options = {"n_neighbors": 20, "eps": RADII[name], **options}
     by_tree(False)
-    dense = MCGTA(n_neighbors=20, **options).fit(X, **where)
+    dense = MCGTA(**options).fit(X, **where)
     by_tree()
-    tree = MCGTA(n_neighbors=20, **options).fit(X, **where)
+    tree = MCGTA(**options).fit(X, **where)
     assert (dense.engine_.name, tree.engine_.name) == ("dense", "tree")
     np.testing.assert_array_equal(tree.labels_, dense.labels_)
     np.testing.assert_array_equal(tree.core_sample_indices_, dense.core_sample_indices_)
@@ -60,10 +62,11 @@ def test_the_tree_gives_what_the_table_gives(by_tree, name, options):
 @pytest.mark.parametrize("name", CASES)
 def test_hdbscan_by_the_tree_is_that_of_the_table(by_tree, name):
     X, where = CASES[name]
+    options = {"n_neighbors": 20, "clusterer": "hdbscan", "eps": 0.0, "min_samples": 2, "min_cluster_size": 25}
     fits = []
     for on in (False, True):
         by_tree(on)
-        fits.append(MCGTA(n_neighbors=20, clusterer="hdbscan", min_samples=2, min_cluster_size=25).fit(X, **where))
+        fits.append(MCGTA(**options).fit(X, **where))
     dense, tree = fits
     assert tree.engine_.name == "tree"
     np.testing.assert_array_equal(tree.labels_, dense.labels_)
@@ -74,11 +77,13 @@ def test_hdbscan_by_the_tree_is_that_of_the_table(by_tree, name):
 
 @pytest.mark.parametrize("on", [False, True])
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("options", [{}, {"min_samples": 5, "min_cluster_size": 12}, {"clusterer": "hdbscan"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"min_samples": 5, "min_cluster_size": 12}, {"clusterer": "hdbscan", "eps": 0.0}]
+)
 def test_labels_at_another_radius_are_those_of_a_fit_with_it(by_tree, on, name, options):
     X, where = CASES[name]
     by_tree(on)
-    model = MCGTA(n_neighbors=20, **options).fit(X, **where)
+    model = MCGTA(**{"n_neighbors": 20, "eps": RADII[name], **options}).fit(X, **where)
     for eps in (0.0, 0.05, 0.1, 0.3, 1.0, 100.0):
         fresh = model.refit(clusterer="dbscan", eps=eps)
         np.testing.assert_array_equal(model.labels_at(eps), fresh.labels_)
@@ -92,7 +97,7 @@ def test_no_radius_makes_a_core_of_too_few(by_tree):
 
 def test_a_radius_that_is_none_is_refused():
     X, _ = CASES["series"]
-    model = MCGTA(n_neighbors=20).fit(X)
+    model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
     for eps in (-1, np.nan, np.inf, "auto", True, None):
         with pytest.raises(ValueError, match="eps="):
             model.labels_at(eps)
@@ -113,7 +118,7 @@ def test_new_observations_go_where_the_table_sends_them(by_tree):
     fits = []
     for on in (False, True):
         by_tree(on)
-        fits.append(MCGTA(n_neighbors=20).fit(data.X[seen], positions=times[seen]))
+        fits.append(MCGTA(n_neighbors=20, eps=0.47).fit(data.X[seen], positions=times[seen]))
     predicted = [model.predict(data.X[~seen], positions=times[~seen]) for model in fits]
     np.testing.assert_array_equal(predicted[1], predicted[0])
     assert (predicted[0] >= 0).any()
@@ -122,7 +127,7 @@ def test_new_observations_go_where_the_table_sends_them(by_tree):
 def test_a_refit_uses_the_tree_again(by_tree):
     by_tree()
     X, _ = CASES["series"]
-    model = MCGTA(n_neighbors=20).fit(X)
+    model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
     again = model.refit(eps=0.5 * model.eps_, beta=0.2, margin=0.1)
     assert again._tree.tree is model._tree.tree
     fresh = MCGTA(n_neighbors=20, eps=0.5 * model.eps_, beta=0.2, margin=0.1).fit(X)
@@ -134,7 +139,7 @@ def test_a_refit_uses_the_tree_again(by_tree):
 def test_a_fit_by_the_tree_survives_a_file(by_tree, tmp_path, asked):
     by_tree()
     X, _ = CASES["series"]
-    model = MCGTA(n_neighbors=20).fit(X)
+    model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
     if asked:
         assert model.strengths_.size == len(X)
     model.save(tmp_path / "fit")
@@ -148,10 +153,10 @@ def test_a_fit_by_the_tree_survives_a_file(by_tree, tmp_path, asked):
 def test_threads_and_row_order_change_nothing(by_tree):
     by_tree()
     X, where = CASES["plane"]
-    one = MCGTA(n_neighbors=20, n_jobs=1).fit(X, **where)
-    two = MCGTA(n_neighbors=20, n_jobs=2).fit(X, **where)
+    one = MCGTA(n_neighbors=20, eps=0.31, n_jobs=1).fit(X, **where)
+    two = MCGTA(n_neighbors=20, eps=0.31, n_jobs=2).fit(X, **where)
     mixed = np.random.default_rng(3).permutation(len(X))
-    other = MCGTA(n_neighbors=20).fit(X[mixed], positions=where["positions"][mixed])
+    other = MCGTA(n_neighbors=20, eps=0.31).fit(X[mixed], positions=where["positions"][mixed])
     np.testing.assert_array_equal(two.labels_, one.labels_)
     np.testing.assert_array_equal(two.strengths_, one.strengths_)
     np.testing.assert_array_equal(other.labels_, one.labels_[mixed])
@@ -160,7 +165,7 @@ def test_threads_and_row_order_change_nothing(by_tree):
 
 def test_large_sets_take_the_tree_by_themselves_and_agree_with_scikit_learn():
     data = make_series(SMALL + 200, n_clusters=3, separation=1.5, segment_lengths=(20, 60), random_state=4)
-    model = MCGTA(n_neighbors=20, min_samples=10).fit(data.X)
+    model = MCGTA(n_neighbors=20, min_samples=10, eps=0.55).fit(data.X)
     assert model.engine_.name == "tree"
     assert 0 < model.engine_.exact_share < 0.2
     loss = model._restore().loss
@@ -199,10 +204,10 @@ def test_bounds_that_leave_much_open_make_the_tree_give_way_to_tiles():
     assert "50%" in reconsider(tree, 0.5).reason
 
 
-@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
-def test_tiles_are_taken_where_bounds_do_not_help_and_give_the_same(by_tree, monkeypatch, clusterer):
+@pytest.mark.parametrize(("clusterer", "eps"), [("dbscan", 0.31), ("hdbscan", 0.0), ("optics", 0.31)])
+def test_tiles_are_taken_where_bounds_do_not_help_and_give_the_same(by_tree, monkeypatch, clusterer, eps):
     X, where = CASES["plane"]
-    options = {"n_neighbors": 20, "clusterer": clusterer, "min_samples": 5}
+    options = {"n_neighbors": 20, "clusterer": clusterer, "eps": eps, "min_samples": 5}
     dense = MCGTA(**options).fit(X, **where)
     by_tree()
     monkeypatch.setattr(LossTree, "open_share", lambda *_, **__: 0.9)
@@ -214,6 +219,7 @@ def test_tiles_are_taken_where_bounds_do_not_help_and_give_the_same(by_tree, mon
     np.testing.assert_array_equal(tiled.labels_, dense.labels_)
     np.testing.assert_array_equal(tiled.strengths_, dense.strengths_)
     np.testing.assert_array_equal(tiled.labels_at(0.1), dense.labels_at(0.1))
+    np.testing.assert_array_equal(tiled.refit(eps="auto").labels_, dense.refit(eps="auto").labels_)
     assert tiled.objective_.total == pytest.approx(dense.objective_.total, rel=1e-12)
 
 
@@ -255,7 +261,7 @@ def test_the_data_decide_whether_bounds_help(by_tree, d, name):
         np.zeros((700, d)), np.einsum("nij,nj,nkj->nik", turned, np.broadcast_to(scales, (700, d)), turned)
     )
     options = {"local_models": models, "clusterer": "hdbscan", "min_samples": 5, "semivariogram": "empirical"}
-    model = MCGTA(**options).fit(rng.normal(size=(700, d)))
+    model = MCGTA(**options, eps=0.0).fit(rng.normal(size=(700, d)))
     assert model.engine_.name == name
     assert ("bounds leave" in model.engine_.reason) == (name == "tiled")
 

@@ -30,8 +30,8 @@ def days(count, start="2026-01-01"):
 def test_daily_dates_fit_a_theoretical_model_with_a_range_in_seconds():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
-    plain = MCGTA(10, max_lag=60.0).fit(X)
-    dated = MCGTA(10, max_lag=60.0 * 86_400).fit(X, positions=days(200))
+    plain = MCGTA(10, eps=0.23, max_lag=60.0).fit(X)
+    dated = MCGTA(10, eps=0.23, max_lag=60.0 * 86_400).fit(X, positions=days(200))
     assert plain.semivariogram_.model == dated.semivariogram_.model == "spherical"
     assert dated.semivariogram_.range_ == pytest.approx(86_400 * plain.semivariogram_.range_, rel=1e-6)
     np.testing.assert_array_equal(dated.labels_, plain.labels_)
@@ -178,7 +178,7 @@ def test_a_tiny_group_does_not_decide_the_neighbourhoods_of_all():
     X = np.random.default_rng(0).normal(size=(303, 2))
     groups = np.repeat(["drive", "test"], [300, 3])
     with pytest.warns(UserWarning, match="3 of 303 observations have no model"):
-        model = MCGTA(semivariogram="empirical").fit(X, groups=groups)
+        model = MCGTA(semivariogram="empirical", eps=0.1).fit(X, groups=groups)
     assert model.n_neighbors_ == 30
 
 

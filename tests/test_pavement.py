@@ -24,7 +24,9 @@ def test_tuned_clusters_of_pavement_reach_the_published_quality(
     columns: int, radii: tuple[float, float], wanted: float
 ) -> None:
     data = np.load(FILE)
-    model = MCGTA(n_neighbors=30, alpha=0.01, min_samples=30, n_jobs=-1).fit(data["X"][:, :columns].astype(float))
+    model = MCGTA(n_neighbors=30, alpha=0.01, min_samples=30, eps=radii[0], n_jobs=-1).fit(
+        data["X"][:, :columns].astype(float)
+    )
     sill = model.semivariogram_.sill_
     best = 0.0
     for beta in (0.25, 0.75, 1.0):

@@ -8,11 +8,13 @@ import pytest
 from mcgta import MCGTA
 
 NOISE = -1
+RADII = {"dbscan": 0.5, "hdbscan": 0.0, "optics": 0.5}  # for ragged features
 
 
 def fit(X, positions=None, groups=None, **params):
     params = {"n_neighbors": 6, "eps": 4.0, "semivariogram": "empirical", **params}
-    return MCGTA(**params).fit(X, positions=positions, groups=groups)
+    model = MCGTA(**params).fit(X, positions=positions, groups=groups)
+    return model.refit(eps="auto") if model.clusterer == "optics" else model  # by the xi method
 
 
 def manhattan(a, b):
@@ -24,11 +26,11 @@ def ragged(rng, count):
     return rng.normal(size=(count, 2)) + 2.5 * (np.cumsum(rng.random(count) < 0.06) % 2)[:, None]
 
 
-@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
+@pytest.mark.parametrize("clusterer", RADII)
 @pytest.mark.parametrize("kind", ["time", "plane", "sphere", "spacetime", "precomputed"])
 def test_the_observations_of_the_fit_keep_their_labels_and_strengths(kind, clusterer):
     rng = np.random.default_rng(3)
-    X, params = ragged(rng, 60), {"eps": "auto", "clusterer": clusterer}
+    X, params = ragged(rng, 60), {"eps": RADII[clusterer], "clusterer": clusterer}
     positions = rng.uniform(0, 10, (60, 2))
     if kind == "time":
         positions = np.cumsum(rng.exponential(1.0, 60))
@@ -57,7 +59,7 @@ def test_the_observations_of_the_fit_keep_their_labels_among_new_ones(series):
 
 def test_the_observations_of_the_fit_keep_their_labels_under_a_function(plane):
     X, positions = ragged(np.random.default_rng(3), 60), plane.positions[:60]
-    model = fit(X, positions, metric=manhattan, eps="auto")
+    model = fit(X, positions, metric=manhattan, eps=0.5)
     assert {NOISE, 0} <= set(model.labels_.tolist())
     labels = model.predict(np.r_[X, X[:1]], positions=np.r_[positions, positions[:1] + 0.1])
     np.testing.assert_array_equal(labels[:60], model.labels_)
@@ -166,11 +168,11 @@ def test_features_far_from_every_cluster_are_noise_with_strength_zero(series):
     np.testing.assert_array_equal(model.score_samples(X_far), 0.0)
 
 
-@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
+@pytest.mark.parametrize("clusterer", RADII)
 def test_strengths_lie_between_zero_and_one_and_are_zero_for_noise(clusterer):
     rng = np.random.default_rng(9)
     X = ragged(rng, 100)
-    model = fit(X, np.arange(100.0), eps="auto", clusterer=clusterer)
+    model = fit(X, np.arange(100.0), eps=RADII[clusterer], clusterer=clusterer)
     X_new, positions = ragged(rng, 60), rng.uniform(0, 100, 60)
     labels, strengths = model.predict(X_new, positions=positions), model.score_samples(X_new, positions=positions)
     assert set((labels < 0).tolist()) == {True, False}
@@ -182,7 +184,7 @@ def test_strengths_lie_between_zero_and_one_and_are_zero_for_noise(clusterer):
 
 def test_prediction_does_not_depend_on_the_order_of_the_new_rows():
     rng = np.random.default_rng(4)
-    model = fit(ragged(rng, 80), rng.uniform(0, 10, (80, 2)), eps="auto")
+    model = fit(ragged(rng, 80), rng.uniform(0, 10, (80, 2)), eps=0.8)
     X_new, positions = ragged(rng, 40), rng.uniform(0, 10, (40, 2))
     order = rng.permutation(40)
     strengths = model.score_samples(X_new, positions=positions)

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from mcgta.selection.field import Field
 from mcgta.selection.probabilities import choose_rows, membership_probabilities
 from mcgta.selection.relabelling import Settling
 from mcgta.selection.scoring import score
-from mcgta.selection.search import search
+from mcgta.selection.search import sample, search
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -208,8 +209,7 @@ def test_clusters_of_many_are_estimated_from_a_sample_with_some_of_each(monkeypa
     labels[50:90] = -1
     every = find(made.X, labels, made.positions)
     monkeypatch.setattr(probabilities, "MOST_SCORED", 100)
-    monkeypatch.setattr("mcgta.selection.search.MOST_SCORED", 100)
-    monkeypatch.setattr("mcgta.selection.search.SAMPLE", 250)
+    monkeypatch.setattr(probabilities, "sample", partial(sample, most=100, size=250))
     _, places, order = sorted_series(made.X, made.positions)
     rows = choose_rows(places, labels[order], seed=0)
     held = np.bincount(labels[order][rows])

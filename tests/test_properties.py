@@ -46,8 +46,10 @@ def places(kind, rng, count):
 
 
 def fit(X, positions, groups=None, **params):
-    params = {"n_neighbors": 6, "covariance": "empirical", "semivariogram": "empirical", **params}
-    return MCGTA(**params).fit(X, positions=positions, groups=groups)
+    eps = 0.0 if params.get("clusterer") == "hdbscan" else 0.45
+    params = {"n_neighbors": 6, "covariance": "empirical", "semivariogram": "empirical", "eps": eps, **params}
+    model = MCGTA(**params).fit(X, positions=positions, groups=groups)
+    return model.refit(eps="auto") if model.clusterer == "optics" else model  # by the xi method
 
 
 def same_partition(a, b):

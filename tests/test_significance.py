@@ -15,7 +15,7 @@ LEVELS = {"eps": "5%", "margin": "5%"}
 
 
 def make(n=12, **params):
-    return MCGTA(**{"n_neighbors": n, "covariance": "empirical", "semivariogram": "empirical", **params})
+    return MCGTA(**{"n_neighbors": n, "eps": 1.1, "covariance": "empirical", "semivariogram": "empirical", **params})
 
 
 @pytest.fixture(scope="module")

@@ -187,12 +187,12 @@ def agree(model, other, X, **where):
 
 
 OPTIONS = [
-    {},
-    {"clusterer": "hdbscan", "min_samples": 4},
-    {"clusterer": "optics"},
-    {"beta": 0.0},
-    {"lags": 2},
-    {"weights": "gaussian", "covariance": "shrunk"},
+    {"eps": 0.46},
+    {"clusterer": "hdbscan", "min_samples": 4, "eps": 0.0},
+    {"clusterer": "optics", "eps": 0.46},
+    {"beta": 0.0, "eps": 0.46},
+    {"lags": 2, "eps": 1.85},
+    {"weights": "gaussian", "covariance": "shrunk", "eps": 0.38},
     {"prior": "gmm", "prior_components": 2},
 ]
 
@@ -228,7 +228,9 @@ def test_in_space_the_tree_places_as_the_table_does(kind):
             {"metric": "spacetime", "metric_params": {"time_scale": 1e3, "space": "haversine"}},
         ),
     }[kind]
-    model = MCGTA(n_neighbors=8, lags=1, semivariogram="empirical", **options).fit(X[:200], positions=positions[:200])
+    model = MCGTA(n_neighbors=8, eps=0.64, lags=1, semivariogram="empirical", **options).fit(
+        X[:200], positions=positions[:200]
+    )
     far = positions[200:] + np.eye(positions.shape[1])[0] * rng.choice([0, 0, 30], 100)[:, None]
     agree(model, by_tree(model), X[200:], positions=far)
 
@@ -236,9 +238,9 @@ def test_in_space_the_tree_places_as_the_table_does(kind):
 def test_new_series_and_groups_are_placed_as_by_the_table():
     rng = np.random.default_rng(2)
     X, times = gaps(rng, 300)
-    plain = MCGTA(n_neighbors=8).fit(X[:200])
+    plain = MCGTA(n_neighbors=8, eps=0.32).fit(X[:200])
     agree(plain, by_tree(plain), X[200:])  # without positions
-    grouped = MCGTA(n_neighbors=8).fit(X[:200], positions=times[:200], groups=np.arange(200) // 100)
+    grouped = MCGTA(n_neighbors=8, eps=0.32).fit(X[:200], positions=times[:200], groups=np.arange(200) // 100)
     agree(grouped, by_tree(grouped), X[150:], positions=times[150:], groups=np.arange(150) // 50 + 1.0)
     few = np.repeat([1, 7], [20, 3])
     with pytest.warns(UserWarning, match="3 of 23 new observations have no model"):
@@ -257,16 +259,16 @@ def test_distances_without_penalty_go_by_the_tree_too():
     rng = np.random.default_rng(3)
     X, times = gaps(rng, 200)
     apart = np.abs(times[:, None] - times[None])
-    model = MCGTA(n_neighbors=8, beta=0.0, metric="precomputed").fit(X[:150], positions=apart[:150, :150])
+    model = MCGTA(n_neighbors=8, eps=0.42, beta=0.0, metric="precomputed").fit(X[:150], positions=apart[:150, :150])
     labels = agree(model, by_tree(model), X[100:], positions=apart[100:, :150])
     np.testing.assert_array_equal(labels[:50], model.labels_[100:])
 
 
-@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan"])
-def test_a_fit_by_the_tree_places_as_one_by_the_table_before_and_after_a_file(monkeypatch, tmp_path, clusterer):
+@pytest.mark.parametrize(("clusterer", "eps"), [("dbscan", 0.45), ("hdbscan", 0.0)])
+def test_a_fit_by_the_tree_places_as_one_by_the_table_before_and_after_a_file(monkeypatch, tmp_path, clusterer, eps):
     rng = np.random.default_rng(4)
     X, times = gaps(rng, 500)
-    options = {"n_neighbors": 8, "min_samples": 2, "min_cluster_size": 15, "clusterer": clusterer}
+    options = {"n_neighbors": 8, "min_samples": 2, "min_cluster_size": 15, "clusterer": clusterer, "eps": eps}
     dense = MCGTA(**options).fit(X[:400], positions=times[:400])
     monkeypatch.setattr(mcgta.algorithm, "choose_engine", partial(choose_engine, small=0))
     model = MCGTA(**options).fit(X[:400], positions=times[:400])
@@ -284,7 +286,7 @@ def test_labels_of_the_new_do_not_wait_for_strengths_of_the_fit(monkeypatch):
     rng = np.random.default_rng(4)
     X, times = gaps(rng, 300)
     monkeypatch.setattr(mcgta.algorithm, "choose_engine", partial(choose_engine, small=0))
-    model = MCGTA(n_neighbors=8).fit(X[:200], positions=times[:200])
+    model = MCGTA(n_neighbors=8, eps=0.34).fit(X[:200], positions=times[:200])
     np.testing.assert_array_equal(model.predict(X[:200], positions=times[:200]), model.labels_)
     assert model._strengths is None
     fresh = model.score_samples(X[200:], positions=times[200:])
@@ -296,14 +298,14 @@ def test_labels_of_the_new_do_not_wait_for_strengths_of_the_fit(monkeypatch):
 
 def test_what_is_kept_for_placing_is_neither_copied_nor_used_by_the_next_fit():
     X, times = gaps(np.random.default_rng(6), 200)
-    model = by_tree(MCGTA(n_neighbors=8).fit(X[:150], positions=times[:150]))
+    model = by_tree(MCGTA(n_neighbors=8, eps=0.4).fit(X[:150], positions=times[:150]))
     first = model.predict(X[150:], positions=times[150:])
     kept = model._reference
     np.testing.assert_array_equal(model.predict(X[150:], positions=times[150:]), first)
     assert model._reference is kept
     assert deepcopy(model)._reference is None
     assert model.refit(beta=0.3)._reference is None
-    other = MCGTA(n_neighbors=8).fit(X[50:], positions=times[50:])
+    other = MCGTA(n_neighbors=8, eps=0.4).fit(X[50:], positions=times[50:])
     again = model.fit(X[50:], positions=times[50:])
     np.testing.assert_array_equal(
         again.predict(X[:50], positions=times[:50]), other.predict(X[:50], positions=times[:50])

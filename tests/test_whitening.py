@@ -100,6 +100,18 @@ def test_a_shift_of_all_rows_is_a_shift_of_the_mean_that_counts_w_times(seed, sh
     np.testing.assert_array_equal(same_s, log_s)
 
 
+@given(seed=SEEDS)
+@SOME
+def test_distances_that_no_space_has_leave_rows_finite_and_no_larger_than_their_jitter_lets_them_be(seed):
+    distances = np.triu(np.random.default_rng(seed).uniform(0.1, 3.0, (30, 30)), 1)
+    lists = naive.list_rows(distances + distances.T, 16)
+    X = np.random.default_rng(seed).normal(size=(2, 30))
+    y, w, log_s = whiten_all(X, lists, np.zeros(30, dtype=np.int64))
+    assert np.abs(y).max() < 1e7
+    assert np.abs(w).max() < 1e7
+    assert ((log_s >= np.log(1e-3) - 1e-9) & (log_s <= 0)).all()
+
+
 def test_rows_at_one_place_without_a_nugget_stay_finite():
     X, labels = np.random.default_rng(3).normal(size=(1, 12)), np.zeros(12, dtype=np.int64)
     lists = naive.list_rows(np.zeros((12, 12)), 8)

@@ -200,7 +200,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     >>> from mcgta import MCGTA
     >>> from mcgta.datasets import make_series
     >>> data = make_series(600, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=20)
-    >>> MCGTA(n_neighbors=30).fit(data.X).n_clusters_
+    >>> MCGTA().fit(data.X).n_clusters_
     2
     """
 
@@ -371,9 +371,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         groups : array-like of labels or None
             As in :meth:`fit`; there may be new ones.
         refresh : bool, default=False
-            Estimate the semivariogram, the radius where ``eps="auto"``, and both radius and margin where they are levels such
-            as "5%", anew from all observations, which is worth it as a fit grows. (:meth:`refit` estimates such a radius or
-            margin anew in any case.)
+            Estimate the semivariogram, the radius where ``eps="auto"`` was not searched for, and both radius and margin where
+            they are levels such as "5%", anew from all observations, which is worth it as a fit grows. (:meth:`refit` estimates
+            such a radius or margin anew in any case.) What was searched for stays as it was chosen; :meth:`fit` searches again.
 
         Returns
         -------
@@ -384,7 +384,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         >>> from mcgta import MCGTA
         >>> from mcgta.datasets import make_series
         >>> data = make_series(600, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=20)
-        >>> MCGTA(n_neighbors=30).fit(data.X[:500]).append(data.X[500:]).labels_.size
+        >>> MCGTA(n_neighbors=30, eps=0.5).fit(data.X[:500]).append(data.X[500:]).labels_.size
         600
         """
         check_is_fitted(self)
@@ -423,7 +423,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         refined = refine_labels(stages.data, progress) if self.refined_ else None
         new._cluster(algorithm, stages, engine, tree, progress, refined)
         # All at once and last, so that nothing that stops the work leaves half of it here.
-        kept = (*params, "_algorithm")
+        kept = (*params, "_algorithm", "choice_")
         self.__dict__.update({name: value for name, value in vars(new).items() if name not in kept})
         return self
 
@@ -532,7 +532,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         >>> from mcgta import MCGTA
         >>> from mcgta.datasets import make_series
         >>> data = make_series(600, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=20)
-        >>> model = MCGTA(n_neighbors=30).fit(data.X)
+        >>> model = MCGTA(n_neighbors=30, eps=0.5).fit(data.X)
         >>> model.p_value(0, 0)
         1.0
         """
@@ -830,6 +830,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         model = cls(**params)
         model._algorithm = Algorithm(model.get_params(deep=False), chosen)
         check_fitted(fitted)
+        if fitted["choice_"] is not None and not set(fitted["choice_"].params) <= set(RULES):
+            raise ValueError(f"choice_ has unknown parameters {sorted(set(fitted['choice_'].params) - set(RULES))}")
         for name, value in fitted.items():
             setattr(model, name, value.astype(object) if name == "feature_names_in_" else value)
         for name in _AGAIN:

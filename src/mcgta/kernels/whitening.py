@@ -41,26 +41,32 @@ def predict_from(table: Any, reach: Any, size: int, factor: Any, weights: Any) -
     """Put the weights of the best linear prediction into ``weights``; return the standard deviation of what is left.
 
     ``table`` holds correlations of the ``size`` rows with each other below the diagonal, ``reach`` those with the predicted
-    row.
+    row. Distances that belong to no space may give correlations that no rows can have; a row that would have to explain more
+    than there is left gets no weight.
     """
-    for i in range(size):
-        for j in range(i + 1):
-            s = 1.0 + _JITTER if i == j else table[i, j]
-            for q in range(j):
-                s -= factor[i, q] * factor[j, q]
-            factor[i, j] = math.sqrt(max(s, 1e-9)) if i == j else s / factor[j, j]
     left = 1.0
     for i in range(size):
-        s = reach[i]
+        for j in range(i):
+            s = table[i, j]
+            for q in range(j):
+                s -= factor[i, q] * factor[j, q]
+            factor[i, j] = s / factor[j, j] if factor[j, j] > 0 else 0.0
+        own, s = 1.0 + _JITTER, reach[i]
         for q in range(i):
+            own -= factor[i, q] * factor[i, q]
             s -= factor[i, q] * weights[q]
-        weights[i] = s / factor[i, i]
-        left -= weights[i] * weights[i]
+        if own > 0.5 * _JITTER and s * s < own * left:
+            factor[i, i] = math.sqrt(own)
+            weights[i] = s / factor[i, i]
+            left -= weights[i] * weights[i]
+        else:
+            factor[i, i] = weights[i] = 0.0
     for i in range(size - 1, -1, -1):
-        s = weights[i]
-        for q in range(i + 1, size):
-            s -= factor[q, i] * weights[q]
-        weights[i] = s / factor[i, i]
+        if factor[i, i] > 0:
+            s = weights[i]
+            for q in range(i + 1, size):
+                s -= factor[q, i] * weights[q]
+            weights[i] = s / factor[i, i]
     return math.sqrt(max(left, _JITTER))
 
 

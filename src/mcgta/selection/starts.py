@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from mcgta.kernels.compiled import native
@@ -66,7 +68,9 @@ def embed(X: Array, places: Positions, n_neighbors: int) -> Array:
 def cut_into(points: Array, number: int, seed: int) -> Labels:
     """Cut points into clusters by k-means."""
     distinct = np.unique(points, axis=0).shape[0] if len(points) < 10 * number else number
-    with threadpool_limits(1):  # sums by several threads would not always be the same
+    # Sums by several threads would not always be the same; and that equal points leave clusters empty is no news.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(
             KMeans(min(number, distinct), n_init=1, random_state=seed).fit_predict(points), dtype=np.int64
         )

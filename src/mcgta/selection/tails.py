@@ -42,7 +42,8 @@ class Tails:
             return (self.freedom + d) / (self.freedom + distances)
         if self.share == 0:
             return np.ones_like(distances)
-        chance = 1.0 / (1.0 + np.exp(np.clip(self._far(distances, d) + 0.5 * distances, -700, 700)))
+        odds = np.log(self.share / (1.0 - self.share)) - 0.5 * d * np.log(self.spread)
+        chance = 1.0 / (1.0 + np.exp(np.clip(odds + 0.5 * distances * (1.0 - 1.0 / self.spread), -700, 700)))
         return np.asarray(chance + (1.0 - chance) / self.spread)
 
     def _far(self, distances: Array, d: int) -> Array:

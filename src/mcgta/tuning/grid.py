@@ -151,7 +151,8 @@ def _read_values(name: Any, values: Any) -> tuple[Any, ...]:
     if isinstance(values, (str, bytes, Mapping)) or not np.iterable(values):
         raise ValueError(f"grid[{name!r}]={values!r} must be a list of the values to try, such as [{values!r}]")
     rule = RELATIVE[name][1] if name in RELATIVE else RULES[name]
-    rule = replace(rule, words=tuple(word for word in rule.words if word != "auto"))
+    # Radii are read off one tree, so they are numbers.
+    rule = replace(rule, words=tuple(word for word in rule.words if word != "auto"), level=rule.level and name != "eps")
     plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
     if not plain:
         raise ValueError(f"grid[{name!r}] is empty; it must list at least one value to try")

@@ -15,6 +15,7 @@ from mcgta.parameters import INF, RULES, Rule, check_parameters, check_value, dr
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
 from mcgta.progress import Progress
+from mcgta.stages.significance import read_level
 from mcgta.tuning.blocks import BlockSplit, Fold
 from mcgta.tuning.fits import Fits
 from mcgta.tuning.grid import MODELS, Grid, Values, check_grid, read_grids
@@ -152,6 +153,14 @@ def _start(estimator: Any, n_jobs: Any, seed: int, progress: Any) -> Values:
     if params["local_models"] is not None:
         raise ValueError(
             "estimator has local_models, which are fitted anew for each n_neighbors; use archive= to keep them"
+        )
+    if params["refine"] is True:
+        raise ValueError(
+            "estimator has refine=True, and refined labels do not depend on what is tuned; use False or 'auto'"
+        )
+    if read_level(params["eps"]) is not None:
+        raise ValueError(
+            f"estimator has eps={params['eps']!r}, but every radius is read off one tree: eps must be a number, or 'auto'"
         )
     params["random_state"] = draw_seed(params["random_state"])  # one seed for all fits
     params["n_jobs"] = params["n_jobs"] if n_jobs is None else n_jobs
