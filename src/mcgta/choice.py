@@ -100,7 +100,8 @@ def _words(
             "no cluster structure: no labelling found explains the observations clearly better than one cluster"
         )
     else:
-        notes.append(f"{size} clusters, {(one - best.evidence(tau)) / 2:.0f} nats ahead of one cluster")
+        counted = "" if refined else ", noise counted as one where there is any"
+        notes.append(f"{size} clusters{counted}, {(one - best.evidence(tau)) / 2:.0f} nats ahead of one cluster")
     if found.labels.size > len(field):
         how = "whole pieces of series" if field.chain else "places at random"
         notes.append(f"chosen on a sample of {len(field)} of {found.labels.size} observations, {how}")
@@ -120,11 +121,10 @@ def _words(
             f"the clusters' model is rough: {tau:.1f} observations count as one, so fine distinctions are left out"
         )
     if plain is not None:
-        notes.append(
-            "the clusterer's labels do not have clearly more evidence than refined ones"
-            if refined and plain.evidence(tau) < best.evidence(tau)
-            else "refined labels have more evidence than those of the clusterer"
-            if refined
-            else "the clusterer's labels have more evidence than refined ones"
-        )
+        ahead = plain.evidence(tau) - found.best.evidence(tau)
+        if refined and ahead < 0:
+            notes.append("the clusterer's labels do not have clearly more evidence than refined ones")
+        else:
+            names = ("refined labels", "the clusterer's labels")
+            notes.append("{} have more evidence than {}".format(*(names if ahead >= 0 else names[::-1])))
     return (*notes, *doubts), tuple(doubts)

@@ -329,14 +329,16 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """Cluster the same observations with other parameters of the loss or the clusterer; return a new estimator.
 
         Local models, semivariogram, and the table of dissimilarities or the tree are used again. ``params`` may be ``beta``,
-        ``margin``, ``hinge``, ``within_range``, ``clusterer``, ``eps``, ``min_samples``, ``min_cluster_size``, ``n_jobs``,
-        ``max_memory`` and ``progress``.
+        ``margin``, ``hinge``, ``within_range``, ``clusterer``, ``eps``, ``min_samples``, ``min_cluster_size``, ``refine``,
+        ``noise``, ``n_jobs``, ``max_memory`` and ``progress``. What was searched for stays as it was chosen; labels are the
+        clusterer's, unless ``refine=True`` was, or is now, asked for.
         """
         check_is_fitted(self)
         wrong = sorted(set(params) - set(_AFTER_SEMIVARIOGRAM))
         if wrong:
             raise ValueError(f"refit cannot change {', '.join(wrong)}: only {', '.join(_AFTER_SEMIVARIOGRAM)}; use fit")
-        searched = {} if self.choice_ is None else {**self.choice_.params, "refine": False}
+        kept = self._algorithm.asked["refine"] is True  # else labels are refined by a search only
+        searched = {} if self.choice_ is None else {**self.choice_.params, "refine": kept}
         new = type(self)(**{**self._algorithm.asked, **searched, **params})
         algorithm, progress = settle_plainly(Algorithm(new.get_params(deep=False))), Progress(new.progress)
         engine = algorithm.choose_engine(*self._X.shape)

@@ -21,6 +21,9 @@ STRENGTHS = np.array([1.0, 4.0, 16.0, 64.0, 256.0])
 CLOSENESS = np.array([0.01, 0.1, 1.0, 10.0])
 """The kappa of the grid."""
 
+LEAST = 1e-9
+"""Variance that every cluster has at least, of features scaled to variance 1: rounding hides what is less."""
+
 _ROUNDS = 5  # of estimating the scales
 
 
@@ -83,7 +86,7 @@ def sum_clusters(y: Any, w: Any, labels: Any, weights: Any, counts: Any, sums: A
 
 @helper
 def centre(sums: Any, mean: Any, weight: Any, scatter: Any) -> None:
-    """Mean, its weight for each feature, and scatter about it, of one cluster."""
+    """Mean, its weight for each feature, and scatter about it, of one cluster, which is never quite without noise."""
     d = mean.size
     for f in range(d):
         weight[f] = sums[0, f, f]
@@ -93,6 +96,7 @@ def centre(sums: Any, mean: Any, weight: Any, scatter: Any) -> None:
             scatter[f, g] = (
                 sums[2, f, g] - mean[f] * sums[1, f, g] - mean[g] * sums[1, g, f] + mean[f] * mean[g] * sums[0, f, g]
             )
+        scatter[f, f] = max(scatter[f, f], LEAST * weight[f])
 
 
 @helper

@@ -25,6 +25,8 @@ BLOCK = 40
 _LENGTHS = (1.5, 5.0, 15.0, 50.0, 150.0)  # in distances to the nearest
 _NUGGETS = (0.01, 0.15, 0.4, 0.7)
 _TIE = 1e-12
+_REPEATED = 0.5  # of the rows, values up to which a feature repeats itself
+_TRACE = 1e-4  # of a feature's standard deviation
 _REDUNDANT = 1e-8  # of a feature's variance, what is left when others are known
 
 
@@ -123,7 +125,7 @@ class Field:
     def of(cls, features: Array, places: Positions, *, seed: int = 0, like: Field | None = None) -> Field:
         """Prepare features (N, d) at positions, both in canonical order; with scale and dependence of another, if given."""
         scale = like.scale if like is not None else Scale.of(features)
-        X = scale.apply(features)
+        X = _blur(scale.apply(features), seed)
         chain = places.metric == "time"
         starts = np.r_[True, places.groups[1:] != places.groups[:-1]]
         if chain:
@@ -265,6 +267,15 @@ def gather(whitened: tuple[Array, Array, Array], kinds: Index) -> tuple[Array, A
     """Take each feature as whitened by one kind of dependence: y (d, N), w (d, N), log s (N,), summed over features."""
     y, w, log_s = whitened
     return y[kinds, np.arange(kinds.size)], w[kinds], log_s[kinds].sum(axis=0)
+
+
+def _blur(X: Array, seed: int) -> Array:
+    """Add a trace of noise to features (d, N) that repeat their values: a cluster of equal rows would have all the evidence."""
+    rng = np.random.default_rng(seed)
+    for feature in X:
+        if np.unique(feature).size <= _REPEATED * feature.size:
+            feature += _TRACE * rng.normal(size=feature.size)
+    return X
 
 
 def neighbours(places: Positions, count: int) -> tuple[Index, Array]:

@@ -238,7 +238,7 @@ def _with_tails(found: Scored, y: Array, w: Array, tails: Tails | None) -> Score
     best, gain, start = GAUSSIAN, 0.0, plain
     for by in HEAVY:
         explained, start = explain(by, start)
-        if explained - level <= gain:
+        if not explained - level > gain:
             break
         best, gain = by, explained - level
     if best != GAUSSIAN:
