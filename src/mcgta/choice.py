@@ -31,7 +31,7 @@ class Choice(Archived):
     ----------
     params : the numbers chosen, or kept, for n_neighbors, dissimilarity, beta, margin, min_samples and eps
     refined : whether labels are those of the second stage
-    evidence : minus twice the log evidence of the labels; less is better
+    evidence : minus twice the log evidence of the labels, before overlaps of regions are resolved; less is better
     plain : that of the best clustering without the second stage; NaN where none was looked at
     one : that of one cluster
     tau : how many observations count as one, for what the model does not know of
@@ -109,6 +109,10 @@ def _words(
         notes.append("position does not help: neighbours agree in label no more than any two observations")
     elif size > 1 and found.mixed:
         notes.append("position helps little: neighbours often differ in label, and labels are not smoothed")
+    if refined and found.overlap:
+        notes.append(
+            f"regions overlap: each observation has its most probable cluster, judged by the {found.overlap} nearest"
+        )
     near = sorted(
         scored.clusters
         for scored in found.others

@@ -11,6 +11,7 @@ from mcgta.positions import Positions
 from mcgta.progress import Progress
 from mcgta.selection.field import Field
 from mcgta.selection.merging import merge_path
+from mcgta.selection.overlap import resolve_overlap
 from mcgta.selection.relabelling import Settling
 from mcgta.selection.robustness import BLOCKS, sandwich
 from mcgta.selection.scoring import Scored, compact, log_densities, score
@@ -60,6 +61,7 @@ class Found:
     tau : how many observations count as one, for what the model does not know of
     loose : changes of label between neighbours, over what there would be were labels dealt out at random
     others : the best labellings with other numbers of clusters, fewest first
+    overlap : neighbours by which labels are more probable, one by one, than those of ``best``; 0 where they are the same
     """
 
     labels: Labels
@@ -68,6 +70,7 @@ class Found:
     tau: float
     loose: float
     others: tuple[Scored, ...] = ()
+    overlap: int = 0
 
     @property
     def mixed(self) -> bool:
@@ -89,11 +92,11 @@ def search(
         field = Field.of(features[rows], part, seed=seed)
     heeding, mixed = find_candidates(field, part, seed, progress)
     if rows.size == len(places):
-        return field, choose(field, heeding, mixed, rows)
+        return field, resolve(field, choose(field, heeding, mixed, rows))
     with progress.stage("all observations"):
         near = nearest_rows(places, rows)
         if len(places) > WHOLE:
-            found = choose(field, heeding, mixed, rows)
+            found = resolve(field, choose(field, heeding, mixed, rows))
             return field, replace(found, labels=carry_over(field, found, features, places, near, seed))
         first = min(heeding + mixed, key=Scored.evidence)
         tau, loose = sandwich(field, first), looseness(field, first) > LOOSE
@@ -101,7 +104,17 @@ def search(
         whole = Field.of(features, places, seed=seed, like=field)
         carried = [extend(whole, rows, near, scored, tau, mixed=loose) for scored in kept]
         one = score(whole, np.zeros(len(places), dtype=np.int64), kinds=first.kinds, tails=first.tails)
-        return whole, choose(whole, [*carried, one], carried if loose else [], np.arange(len(places)))
+        return whole, resolve(whole, choose(whole, [*carried, one], carried if loose else [], np.arange(len(places))))
+
+
+def resolve(field: Field, found: Found) -> Found:
+    """Give observations in overlaps of regions their most probable cluster."""
+    if found.mixed:
+        return found
+    best = found.best
+    clusters = Settling(field, best.kinds, best.tails).estimate(best.labels)[0]
+    labels, around = resolve_overlap(field, best.labels, clusters, best.kinds, best.tails)
+    return replace(found, labels=labels, overlap=around)
 
 
 def carry_over(field: Field, found: Found, features: Array, places: Positions, near: Index, seed: int) -> Labels:
@@ -114,6 +127,8 @@ def carry_over(field: Field, found: Found, features: Array, places: Positions, n
         part = Field.of(features[rows], places.take(rows), seed=seed, like=field)
         settling = Settling(part, *by, temper=1.0 / found.tau, mixed=found.mixed)
         labels[rows] = settling.suit(found.best.labels[near[rows]], clusters, counts)
+        if found.overlap:
+            labels[rows] = resolve_overlap(part, labels[rows], clusters, *by)[0]
     return labels
 
 
