@@ -38,10 +38,8 @@ def by_changes(labels, edges, groups, *, at_a_rate):
     size, changes = max(labels) + 1, 0
     for i, j in edges:
         changes += labels[i] != labels[j]
-    if at_a_rate:  # how many there are, and which of so many choices
-        where = math.log(len(edges) + 1) + math.log(math.comb(len(edges), changes))
-    else:
-        where = changes * math.log(len(edges))
+    choices = math.comb(len(edges), changes) * (len(edges) + 1) if at_a_rate else len(edges) ** changes
+    where = math.log(choices)
     return where + changes * math.log(size - 1) + (groups - 1) * math.log(size)
 
 
