@@ -16,6 +16,7 @@ from mcgta.types import Array, Index
 CLOSE = 10.0
 """Of minus twice the log evidence, below which answers are about as good."""
 
+_SAME = 1e-6
 _LARGE = 2.0  # observations that count as one, from where on that is worth a word
 
 
@@ -125,10 +126,16 @@ def _words(
             f"the clusters' model is rough: {tau:.1f} observations count as one, so fine distinctions are left out"
         )
     if plain is not None:
-        ahead = plain.evidence(tau) - found.best.evidence(tau)
-        if refined and ahead < 0:
-            notes.append("the clusterer's labels do not have clearly more evidence than refined ones")
-        else:
-            names = ("refined labels", "the clusterer's labels")
-            notes.append("{} have more evidence than {}".format(*(names if ahead >= 0 else names[::-1])))
+        notes.append(_compared(found.best.evidence(tau), plain.evidence(tau), refined))
     return (*notes, *doubts), tuple(doubts)
+
+
+def _compared(second: float, plain: float, refined: bool) -> str:
+    """Say which labels have more evidence, refined ones or the clusterer's; the user may have asked for the others."""
+    if abs(second - plain) < _SAME:
+        return "refined labels and those of the clusterer have the same evidence"
+    if second < plain:
+        return "refined labels have more evidence than those of the clusterer"
+    if refined:
+        return "the clusterer's labels do not have clearly more evidence than refined ones"
+    return "the clusterer's labels have more evidence than refined ones"

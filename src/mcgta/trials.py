@@ -48,7 +48,8 @@ class Trials:
         self._algorithm, self._data, self._many = algorithm, data, many
         self._quiet = Progress()
         self._models: dict[int, LocalModels | None] = {}
-        self._compared: dict[tuple[int, str], tuple[Dissimilarity, Semivariogram, Significance | None]] = {}
+        self._compared: dict[tuple[int, str], tuple[Dissimilarity, Semivariogram]] = {}
+        self._levels: dict[tuple[int, str], Significance] = {}
         self._trees: dict[tuple[int, str], LossTree] = {}
 
     def labellings(self, params: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Labels]]:
@@ -102,9 +103,10 @@ class Trials:
             with warnings.catch_warnings():  # the fit that is chosen will warn
                 warnings.simplefilter("ignore", UserWarning)
                 semivariogram = trial.fit_semivariogram(dissimilarity, places, data.seed, self._quiet)
-            levels = trial.significance(data, models, kept, self._quiet) if trial.asks_for_levels else None
-            self._compared[key] = dissimilarity, semivariogram, levels
-        dissimilarity, semivariogram, significance = self._compared[key]
+            self._compared[key] = dissimilarity, semivariogram
+        if trial.asks_for_levels and key not in self._levels:
+            self._levels[key] = trial.significance(data, models, kept, self._quiet)
+        (dissimilarity, semivariogram), significance = self._compared[key], self._levels.get(key)
         margin = trial.choose_margin(significance, places, semivariogram, data.seed)
         loss = trial.loss(dissimilarity, places, semivariogram, margin)
         near = trial.look_up(engine, loss, self._trees.get(key), self._quiet)

@@ -269,11 +269,9 @@ def extend(field: Field, rows: Index, near: Index, scored: Scored, tau: float, *
 
 def nearest_rows(places: Positions, rows: Index) -> Index:
     """Return which of some rows is nearest to each row, within its group if there is any."""
-    if places.metric == "time":
-        after = np.minimum(np.searchsorted(rows, np.arange(len(places))), rows.size - 1)
-        before = np.maximum(after - 1, 0)
-        row = np.arange(len(places))
-        return np.where(np.abs(rows[after] - row) <= np.abs(row - rows[before]), after, before)
     if places.points is not None:
-        return np.asarray(KDTree(places.points[rows]).query(places.points)[1])
+        # One group lies beside another, farther off than its own are from each other.
+        apart = 1.0 + 2.0 * float(np.linalg.norm(np.ptp(places.points, axis=0)))
+        points = np.column_stack([places.points, apart * places.groups])
+        return np.asarray(KDTree(points[rows]).query(points)[1])
     return np.concatenate([places.between(np.array([row]), rows).argmin(axis=1) for row in range(len(places))])
