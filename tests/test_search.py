@@ -266,3 +266,13 @@ def test_what_was_found_tells_whether_position_helps():
     X, places, _ = arrange(SERIES.X[:200])
     found = search(X, places)[1]
     assert [replace(found, loose=loose).mixed for loose in (0.1, 0.5, 0.6)] == [False, False, True]
+
+
+@pytest.mark.parametrize("seed", [109, 121, 126])
+def test_a_mixture_in_which_neighbours_agree_a_little_by_chance_keeps_its_clusters(seed):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, 300)
+    X = rng.normal(size=(300, 3)) + 8 * np.eye(3)[truth]
+    _, found = search(X, read_positions(None, 300))
+    assert found.free
+    assert adjusted_rand_score(truth, found.labels) > 0.99

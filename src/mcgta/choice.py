@@ -10,7 +10,7 @@ import numpy as np
 from mcgta.archive import Archived
 from mcgta.selection.field import Field
 from mcgta.selection.scoring import Scored
-from mcgta.selection.search import FREE, Found
+from mcgta.selection.search import Found
 from mcgta.types import Array, Index
 
 CLOSE = 10.0
@@ -96,7 +96,9 @@ def _words(
     """Say what was found, and how sure that is; return what is doubtful once more."""
     tau, size = found.tau, best.clusters
     notes, doubts = [], []
-    if size == 1:
+    if size > 1 and one <= best.evidence(tau):
+        doubts.append(f"these {size} clusters explain the observations no better than one cluster does")
+    elif size == 1:
         doubts.append(
             "no cluster structure: no labelling found explains the observations clearly better than one cluster"
         )
@@ -106,7 +108,7 @@ def _words(
     if found.labels.size > len(field):
         how = "whole pieces of series" if field.chain else "places at random"
         notes.append(f"chosen on a sample of {len(field)} of {found.labels.size} observations, {how}")
-    if size > 1 and found.loose > FREE:
+    if size > 1 and found.free:
         notes.append("position does not help: neighbours agree in label no more than any two observations")
     elif size > 1 and found.mixed:
         notes.append("position helps little: neighbours often differ in label, and labels are not smoothed")

@@ -62,6 +62,7 @@ class Found:
     loose : changes of label between neighbours, over what there would be were labels dealt out at random
     others : the best labellings with other numbers of clusters, fewest first
     overlap : neighbours by which labels are more probable, one by one, than those of ``best``; 0 where they are the same
+    free : whether labels have nothing to do with position
     """
 
     labels: Labels
@@ -71,6 +72,7 @@ class Found:
     loose: float
     others: tuple[Scored, ...] = ()
     overlap: int = 0
+    free: bool = False
 
     @property
     def mixed(self) -> bool:
@@ -201,12 +203,13 @@ def choose(field: Field, heeding: list[Scored], mixed: list[Scored], rows: Index
     if loose <= LOOSE:
         best = coarsest(field, heeding, tau)
         return Found(best.labels, best, rows, tau, looseness(field, best), tuple(by_number(heeding, tau)))
-    if loose < FREE:
+    free = loose > FREE - chance(field, first)
+    if not free:
         tau = sandwich(field, best_of(field, mixed, 1.0, full=True))
         first = best_of(field, mixed, tau, full=True)
     else:  # neighbours have no more in common than others, so each observation counts
         tau = 1.0
-    return Found(first.labels, first, rows, tau, loose, tuple(by_number(mixed, tau)))
+    return Found(first.labels, first, rows, tau, loose, tuple(by_number(mixed, tau)), free=free)
 
 
 def coarsest(field: Field, candidates: list[Scored], tau: float) -> Scored:
@@ -249,6 +252,12 @@ def looseness(field: Field, scored: Scored) -> float:
     random = 1.0 - float((share**2).sum())
     i, j = field.edges.T
     return float((scored.labels[i] != scored.labels[j]).mean()) / random if random > 0 and len(i) else 0.0
+
+
+def chance(field: Field, scored: Scored) -> float:
+    """Return two standard errors of the looseness of labels that are dealt out at random."""
+    random = 1.0 - float(((scored.counts / scored.counts.sum()) ** 2).sum())
+    return 2.0 * float(np.sqrt(random * (1.0 - random) / max(len(field.edges), 1))) / random if random > 0 else 0.0
 
 
 def best_of(field: Field, candidates: list[Scored], tau: float, *, full: bool = False) -> Scored:
