@@ -251,9 +251,11 @@ def pavement(bench: Bench) -> None:
         return
     X, rounds, few = dataset.data.X, 3, 100
     total = len(X) * (len(X) - 1) // 2
-    estimator = MCGTA(n_neighbors=NEIGHBORS, alpha=ALPHA, n_jobs=1)
+    options: dict[str, Any] = {"n_neighbors": NEIGHBORS, "alpha": ALPHA, "n_jobs": 1}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        eps = MCGTA(eps=1.0, **options).fit(X).refit(eps="auto").eps_
+        estimator = MCGTA(eps=eps, **options)  # nothing is searched for
         fitted = estimator.fit(X)
         own = fitted.local_models_
         assert own is not None
@@ -309,7 +311,7 @@ def compile_kernels() -> None:
     X = np.random.default_rng(0).standard_normal((2500, 5))  # enough for the semivariogram to take a sample
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = MCGTA(n_neighbors=NEIGHBORS, alpha=ALPHA, n_jobs=1).fit(X)
+        fitted = MCGTA(n_neighbors=NEIGHBORS, alpha=ALPHA, n_jobs=1, eps=1.0).fit(X)
     assert fitted.local_models_ is not None
     empirical_semivariogram(compare_models(fitted.local_models_), fitted.positions_, error=0.0, n_jobs=1)
 

@@ -72,11 +72,11 @@ class Case:
     extras: bool = False
 
     def estimator(self, **options: Any) -> MCGTA:
-        """Return what is fitted; HDBSCAN goes without a radius."""
+        """Return what is fitted, nothing of it searched for; HDBSCAN has no radius, and OPTICS is cut at DBSCAN's."""
         settings = {"n_neighbors": NEIGHBORS, "min_samples": 20, "beta": 0.5, "clusterer": self.clusterer, "n_jobs": 1}
         settings |= SETTINGS[self.data]
-        if self.clusterer != "dbscan":
-            settings["eps"] = "auto"
+        if self.clusterer == "hdbscan":
+            settings["eps"] = 0.0
         return MCGTA(**{**settings, **options})
 
     def observations(self) -> tuple[Array, Array | None, Labels]:

@@ -235,7 +235,7 @@ def tiles(bench: Bench) -> None:
     """The tree against tiles, which it gives way to where bounds leave much open, on a short series of few or many features."""
     for d in FEW_FEATURES if bench.quick else FEATURES:
         made = make_gestures(QUICK_RECORDS if bench.quick else RECORDS, record_length=RECORD, n_features=d)
-        fitted = MCGTA(n_neighbors=NEIGHBORS, n_jobs=1, max_lag=float(RECORD)).fit(made.X)
+        fitted = MCGTA(n_neighbors=NEIGHBORS, n_jobs=1, max_lag=float(RECORD), eps=1.0).fit(made.X).refit(eps="auto")
         loss = _loss_of(fitted, None)
         tree, rows = LossTree.of(loss), LossRows.of(loss)
         for clusterer in CLUSTERERS:

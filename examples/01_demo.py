@@ -29,7 +29,7 @@ NOISE = "#d0d0d0"
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     data = make_series(1500, n_clusters=3, n_features=5, segment_lengths=(20, 60), separation=1.5, random_state=1)
-    model = MCGTA(n_neighbors=30, min_cluster_size=45, progress=True).fit(data.X, positions=data.positions)
+    model = MCGTA(progress=True).fit(data.X, positions=data.positions)
     summary = summarise(model, data)
     print(summary)
     write_labels(folder / "labels.csv", model, data)
@@ -53,7 +53,9 @@ def summarise(model: MCGTA, data: Sample) -> str:
             f"clusters        {model.n_clusters_} ({sizes})",
             f"noise           {model.noise_share_:.1%}",
             f"semivariogram   {curve.model}, range {curve.range_:.0f}, sill {curve.sill_:.3g}, nugget {curve.nugget_:.2g}",
-            f"eps             {model.eps_:.3g}, min_samples {model.min_samples_}",
+            f"chosen          {'; '.join(str(model.choice_).splitlines())}",
+            f"settings        n_neighbors {model.n_neighbors_}, {model.dissimilarity_}, beta {model.beta_:g}, "
+            f"eps {model.eps_:.3g}, min_samples {model.min_samples_}",
             f"goodness of fit {fit.share:.1%} of {fit.pairs.sum()} pairs within clusters pass",
             f"objective       {model.objective_.total:.4g} = {model.objective_.dissimilarity:.4g} dissimilarity "
             f"+ {model.objective_.penalty:.4g} penalty",
