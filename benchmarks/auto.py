@@ -8,6 +8,7 @@ gets the cluster of the nearest observation that has one). The sets, in auto_set
     one        data of one cluster: the share of runs that find one
     heavy      the same with heavy tails, or with a volatility that comes and goes
     time       the fit without settings against a plain one on Vehicle, in turns, one thread, by the processor's clock
+    memory     the peak of the fit without settings at 704,970 observations of 3 features, in a process of its own
     other      data of many other kinds, which have no limits; run only when asked for
 
 A whole run writes its results to docs/benchmarks/auto.json, which the documentation renders; a run with --only or --quick
@@ -19,6 +20,8 @@ writes them only where --json says. --only takes these names and those of single
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,8 +42,15 @@ from scores import Run, Score, fit_and_score, known, score_head, score_line
 from timing import environment, in_turns, timed
 
 RESULTS = Path(__file__).parent.parent / "docs" / "benchmarks" / "auto.json"
-PARTS = {"table": tuple(TABLE), "one": tuple(ONE), "heavy": tuple(HEAVY), "time": (), "other": tuple(OTHERS)}
-WHOLE = ("table", "one", "heavy", "time")
+PARTS = {
+    "table": tuple(TABLE),
+    "one": tuple(ONE),
+    "heavy": tuple(HEAVY),
+    "time": (),
+    "memory": (),
+    "other": tuple(OTHERS),
+}
+WHOLE = ("table", "one", "heavy", "time", "memory")
 
 TITLES = {
     "series-short": "1-D synthetic, short segments",
@@ -76,6 +86,16 @@ LIMITS: dict[str, tuple[float | None, float | None]] = {  # must and aim, in per
 }
 ALL_ONE = (95, 100)  # of the runs on all sets of one cluster together
 TIMES = (10, 4)  # a plain fit's time, at most
+ROOM = (2.0, 1.0)  # GB at most
+RECORDS = 2238  # of 315 observations
+LARGE_FIT = """
+from mcgta import MCGTA
+from mcgta.datasets import make_gestures
+from one_fit import peak_bytes
+X = make_gestures({records}).X
+model = MCGTA(n_jobs=1, progress=False).fit(X)
+print(peak_bytes(), len(X), model.n_clusters_, model.choice_.scored)
+"""
 PLAIN: dict[str, Any] = {
     "n_neighbors": 30,
     "beta": 1.0,
@@ -149,6 +169,23 @@ class Bench:
         self.measures.append(Measure("time", case, must, aim, unit="times", value=value, note=note))
         print(table_line(self.measures[-1]), flush=True)
 
+    def measure_memory(self) -> None:
+        """The peak memory of a large fit without settings."""
+        program = LARGE_FIT.format(records=RECORDS // 100 if self.quick else RECORDS)
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", program],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        peak, count, clusters, scored = (int(word) for word in done.stdout.split())
+        must, aim = (None, None) if self.quick else ROOM
+        case = f"peak memory of the fit without settings, {count:,} x 3"
+        note = f"{clusters} clusters, chosen on a sample of {scored:,}"
+        self.measures.append(Measure("memory", case, must, aim, unit="GB", value=peak / 1e9, note=note))
+        print(table_line(self.measures[-1]), flush=True)
+
 
 def warm() -> None:
     """Have the kernels ready, so that no fit that is timed waits for them."""
@@ -177,6 +214,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         bench.score_all(list(dict.fromkeys(name for part in asked for name in PARTS.get(part, (part,)))))
         if "time" in asked:
             bench.compare_times()
+        if "memory" in asked:
+            bench.measure_memory()
     file = options.json or (RESULTS if not (options.only or options.quick) else None)
     if file is not None:
         about |= {"seeds": f"{seeds[0]} to {seeds[-1]}"}

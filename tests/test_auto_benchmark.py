@@ -115,7 +115,7 @@ def test_a_fit_that_fails_counts_as_nothing_found_and_says_why(bench):
 @pytest.mark.slow
 def test_the_benchmark_prints_its_table_and_writes_its_results(bench, folder, capsys, monkeypatch):
     monkeypatch.setattr(bench("auto"), "WARM", 100)
-    names = ["series-long", "inat_subset", "one", "one-tails", "mixture", "time"]
+    names = ["series-long", "inat_subset", "one", "one-tails", "mixture", "time", "memory"]
     file = folder / "auto.json"
     options = ["--quick", "--seeds", "2", "--data", str(folder), "--json", str(file)]
     bench("auto").main(["--only", *names, *options])
@@ -128,7 +128,8 @@ def test_the_benchmark_prints_its_table_and_writes_its_results(bench, folder, ca
         10,
     ]
     assert found["environment"]["seeds"] == "1000 to 1001"
-    assert found["measures"][0]["value"] > 0
+    assert [row["row"] for row in found["measures"]] == ["time", "memory"]
+    assert all(row["value"] > 0 for row in found["measures"])
     for row in found["scores"]:
         assert row["title"] in printed
         assert row["note"] == ""
