@@ -27,6 +27,7 @@ PLAIN: dict[str, Any] = {"dissimilarity": "wasserstein2", "beta": 1.0, "margin":
 
 _NEIGHBORS = (30, 20, 45)
 _SHARES = (1.0, 0.5, 1.5)  # of n, for min_samples
+_MARGINS = (0.0, 0.25)  # of the sill of the semivariogram
 _MOST = 40  # clusters of a labelling that is looked at
 _SMALLEST = 500  # a cluster with less than one in as many observations is noise, for the evidence
 _MANY = 3000  # observations beyond which one setting is looked at
@@ -91,7 +92,7 @@ def _best_plain(
         "n_neighbors": (data.n_neighbors, *(n for n in _NEIGHBORS if n <= 1.5 * data.n_neighbors)),
         "dissimilarity": TRANSPORT,
         "beta": (1.0, 0.0),
-        "margin": (0.0,),
+        "margin": _MARGINS,
         "min_samples": _SHARES,
         "min_cluster_size": (None,),  # several with HDBSCAN, for which trials see to it
     }
@@ -121,13 +122,16 @@ def _try(
     params = {**setting, "n_neighbors": int(setting.get("n_neighbors", data.n_neighbors))}
     if "min_samples" in params:  # a share, until it is known of what
         params["min_samples"] = max(2, round(params["min_samples"] * params["n_neighbors"]))
+    if "margin" in params:
+        params["margin"] = params["margin"] * trials.sill(params) if params["margin"] else 0.0
     best: tuple[Scored, dict[str, Any]] | None = None
+    empty = False  # whether the best so far has no cluster at all, to which any other is preferred
     for more, labels in trials.labellings(params):
-        if best is not None and labels.max() >= _MOST:
+        if best is not None and (labels.max() >= _MOST or labels.max() < 0):
             continue
         large = drop_small(labels, max(field.d + 2, len(field) // _SMALLEST))
         (scored,) = score_each_way(field, large, ways=(noise,), kinds=found.best.kinds, tails=found.best.tails).values()
-        if best is None or scored.evidence(found.tau) < best[0].evidence(found.tau):
-            best = scored, {**params, **more}
+        if best is None or empty or scored.evidence(found.tau) < best[0].evidence(found.tau):
+            best, empty = (scored, {**params, **more}), labels.max() < 0
     assert best is not None
     return best

@@ -119,9 +119,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     beta : float or "auto", default="auto"
         Weight of the penalty; 0 is the paper's MC-GTA-wo. "auto" tries 1 and 0, and plainly is 1.
     margin : float, "auto" or a level such as "5%", default="auto"
-        "auto" is 0. delta, by which a pair must stay below its expected dissimilarity. A significance level is the share of
-        pairs of one Gaussian, at distances within the range, that would be penalised; see :meth:`p_value` for what that
-        assumes.
+        "auto" tries 0 and a quarter of the sill of the semivariogram, and plainly is 0. delta, by which a pair must stay
+        below its expected dissimilarity. A significance level is the share of pairs of one Gaussian, at distances within
+        the range, that would be penalised; see :meth:`p_value` for what that assumes.
     hinge : bool, default=True
         Cut the penalty off at zero. False needs a clusterer object that takes negative values.
     within_range : bool, default=True

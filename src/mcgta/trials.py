@@ -62,6 +62,10 @@ class Trials:
             whole[stages.kept] = labels
             yield setting, whole
 
+    def sill(self, params: dict[str, Any]) -> float:
+        """Return the height at which the semivariogram of a setting levels off."""
+        return float(self._prepare(self._algorithm.having(**{**params, "margin": 0.0}))[1].loss.semivariogram.sill_)
+
     def _cluster(
         self, trial: Algorithm, near: Near, stages: Stages, dense: int
     ) -> Iterator[tuple[dict[str, Any], Labels]]:
