@@ -173,3 +173,12 @@ def test_a_choice_made_on_a_sample_says_so(monkeypatch, place):
     assert 100 < model.choice_.scored < 150
     assert f"chosen on a sample of {model.choice_.scored} of 240 observations, {how}" in model.choice_.notes
     assert model.labels_.size == 240
+
+
+@pytest.mark.parametrize("X", [np.full((60, 2), 3.0), 5.0 + 1e-13 * np.random.default_rng(0).normal(size=(60, 2))])
+def test_features_that_do_not_vary_but_for_rounding_are_not_searched(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MCGTA(10, progress=False).fit(X)
+    assert model.choice_ is None
+    assert model.labels_.shape == (60,)

@@ -10,7 +10,7 @@ from mcgta.algorithm import Algorithm
 from mcgta.choice import CLOSE, Choice, explain
 from mcgta.observations import Observations
 from mcgta.progress import Progress
-from mcgta.selection.field import Field
+from mcgta.selection.field import Field, Scale
 from mcgta.selection.noise import ASSIGN, CLASS, score_each_way
 from mcgta.selection.scoring import Scored, score
 from mcgta.selection.search import MOST_SCORED, WHOLE, Found, search
@@ -39,7 +39,7 @@ def left_open(params: dict[str, Any], data: Observations) -> bool:
 
     A radius has a meaning for one loss only, so whoever sets it leaves nothing open.
     """
-    if (np.ptp(data.X, axis=0) == 0).all():
+    if Scale.of(data.X).columns.size == 0:
         return False
     if params["refine"] is True:
         return True
