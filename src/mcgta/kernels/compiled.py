@@ -225,5 +225,5 @@ def _notice() -> Iterator[None]:
 def _tell() -> None:
     if not _noticed.is_set():
         _noticed.set()
-        sys.stderr.write("mcgta: compiling numerical kernels, once for this machine (a few seconds)\n")
+        sys.stderr.write("mcgta: compiling numerical kernels, once for this machine (up to half a minute)\n")
         sys.stderr.flush()
