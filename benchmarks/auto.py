@@ -1,6 +1,6 @@
 """What a fit without settings finds: MCGTA().fit(X, positions=...), with labels for scoring only.
 
-Made data have seeds from --first-seed on, which nothing was developed with. ARI and AMI have noise as a class of its own;
+Made data have seeds from --first-seed on, on which nothing was tuned. ARI and AMI have noise as a class of its own;
 "noise assigned" is a second fit with noise="assign" where there is noise (where the estimator has no such parameter, noise
 gets the cluster of the nearest observation that has one). The sets, in auto_sets.py and other_sets.py, are
 
