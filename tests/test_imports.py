@@ -31,6 +31,9 @@ LAYERS = [
     ["estimator"],
     ["tuning"],
     ["resampling"],
+    ["baselines"],
+    ["experiments"],
+    ["cli"],
     ["__init__"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -111,8 +114,10 @@ def test_kernels_know_arrays_only() -> None:
 def test_the_package_imports_without_its_extras() -> None:
     """Optional packages are imported when they are used, never before."""
     code = (
-        "import sys; sys.modules.update(dict.fromkeys(['matplotlib', 'pandas', 'polars', 'geopandas', 'optuna'])); "
-        "import mcgta; import mcgta.datasets; "
+        "import sys; "
+        "sys.modules.update(dict.fromkeys(['matplotlib', 'pandas', 'polars', 'geopandas', 'optuna', 'pooch', 'spopt'])); "
+        "sys.modules.update(dict.fromkeys(['tslearn', 'hmmlearn', 'ruptures', 'fast_ticc'])); "
+        "import mcgta; import mcgta.datasets; import mcgta.baselines; import mcgta.experiments; import mcgta.cli; "
         "m = mcgta.MCGTA(n_neighbors=10, eps=1.0).fit(mcgta.datasets.make_series(100, segment_lengths=(4, 8)).X); "
         "print(m.labels_.size)"
     )

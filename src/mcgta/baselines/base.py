@@ -1,0 +1,129 @@
+"""What all baselines share: how data come in, how parameters are checked, how labels go out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+
+from mcgta.observations import read_features
+from mcgta.parameters import INF, RULES, Rule, check_value, draw_seed
+from mcgta.position_input import read_positions
+from mcgta.positions import Positions
+from mcgta.types import Array, Index, Labels
+
+K_RULE = Rule(integer=(1, INF))
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a baseline is given: rows in canonical order, so that labels do not depend on the order they came in.
+
+    Attributes
+    ----------
+    X : (N, d) features
+    positions : of the rows, with their groups; steps of time where none were given
+    seed : for everything that is random
+    """
+
+    X: Array
+    positions: Positions
+    seed: int
+
+    @property
+    def series(self) -> list[Index]:
+        """Rows of each group, in canonical order: that of time, where positions are times."""
+        codes = self.positions.groups
+        return [np.flatnonzero(codes == code) for code in np.unique(codes)]
+
+
+class Baseline(ClusterMixin, BaseEstimator):
+    """A rival of :class:`mcgta.MCGTA`, in the same shape.
+
+    A child declares its parameters in ``__init__`` as scikit-learn wants it, their rules in ``_rules``, and labels rows in
+    ``_label``. After ``fit`` there are ``labels_`` (N,), -1 for noise, clusters numbered from 0 by their first row, and
+    ``n_clusters_``.
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {}
+    _metrics: ClassVar[tuple[str, ...] | None] = None
+    """Metrics of position that it can use; None for all."""
+
+    labels_: Labels
+    n_clusters_: int
+
+    def fit(self, X: Any, y: Any = None, *, positions: Any = None, groups: Any = None) -> Self:
+        """Cluster the observations.
+
+        Parameters
+        ----------
+        X : (N, d) features
+        y : ignored
+        positions : as in :meth:`mcgta.MCGTA.fit`; without them the order of the rows is time
+        groups : (N,) series or slides that share clusters but no neighbourhoods, or None
+        """
+        self._check()
+        features = read_features(self, X, ensure_min_samples=2)
+        params = self.get_params(deep=False)
+        places = read_positions(
+            positions,
+            features.shape[0],
+            groups=groups,
+            metric=params.get("metric", "auto"),
+            metric_params=params.get("metric_params"),
+        )
+        if self._metrics is not None and places.metric not in self._metrics:
+            raise ValueError(
+                f"positions are of metric {places.metric!r}, but {type(self).__name__} works on "
+                f"{' or '.join(map(repr, self._metrics))} only"
+            )
+        if params.get("n_clusters") is not None and params["n_clusters"] > len(features):
+            raise ValueError(
+                f"n_clusters={params['n_clusters']} but there are only {len(features)} observations (n_samples = "
+                f"{len(features)}); n_clusters must not be larger"
+            )
+        order = places.order(features)
+        task = Task(features[order], places.take(order), draw_seed(params.get("random_state", 0)))
+        found = np.empty(len(features), dtype=np.int64)
+        found[order] = self._label(task)
+        self.labels_ = number(found)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, *, positions: Any = None, groups: Any = None) -> Labels:
+        """Cluster the observations, and return their labels."""
+        return self.fit(X, y, positions=positions, groups=groups).labels_
+
+    @abstractmethod
+    def _label(self, task: Task) -> Labels:
+        """Return labels of the task's rows in any numbering, negative for noise."""
+
+    def _check(self) -> None:
+        """Refuse parameters that are not allowed."""
+        for name, value in self.get_params(deep=False).items():
+            rule = self._rules.get(name) or RULES[name]
+            check_value(name, value, rule)
+
+
+def number(labels: Labels) -> Labels:
+    """Number clusters from 0 in the order of their first rows; what is negative becomes -1."""
+    out = np.full(labels.shape, -1, dtype=np.int64)
+    rows = labels >= 0
+    names, first, codes = np.unique(labels[rows], return_index=True, return_inverse=True)
+    ranks = np.empty(names.size, dtype=np.int64)
+    ranks[np.argsort(first)] = np.arange(names.size)
+    out[rows] = ranks[codes]
+    return out
+
+
+def need(module: str, package: str, user: str) -> ModuleType:
+    """Import an optional package, or say what to install."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{user} needs {package}: pip install 'mcgta[baselines]'") from error
