@@ -1,0 +1,210 @@
+"""The methods of the tables, and how each is set: with K given, tuned by the labels, and without labels.
+
+*Given*: K is known, everything else is at its default, one fit. *Tuned*: a grid around what the labels favour, every fit an
+attempt, of which the best is kept; peers get grids as wide as ours. *Free*: what someone without labels would do, by a rule
+that is stated with the method.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import silhouette_score
+
+from mcgta.estimator import MCGTA
+from mcgta.experiments.cells import Attempt, Unsuitable
+from mcgta.experiments.problems import SPACE, TIME, Problem
+from mcgta.tuning.tune import tune
+
+Params = dict[str, Any]
+Grid = Callable[[Problem], Iterable[Params]]
+Attempts = Iterator[Attempt]
+
+_MOST_CLUSTERS = 8
+_SILHOUETTE_ROWS = 2_000
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the table of baselines.
+
+    Attributes
+    ----------
+    title : for tables
+    kinds : of problems that it suits
+    given, tuned, free : problem and seed -> attempts; None where the setting makes no sense
+    rule : how settings are found without labels, for documents
+    random : whether the seed matters where the data do not depend on it
+    """
+
+    title: str
+    given: Callable[[Problem, int], Attempts] | None
+    tuned: Callable[[Problem, int], Attempts] | None
+    free: Callable[[Problem, int], Attempts] | None
+    kinds: tuple[str, ...] = (TIME, SPACE)
+    rule: str = ""
+    random: bool = True
+
+    def attempts(self, setting: str, problem: Problem, seed: int) -> Attempts:
+        """Return the attempts of one setting; raise Unsuitable where there are none."""
+        if problem.kind not in self.kinds:
+            raise Unsuitable(f"{self.title} is for {' and '.join(self.kinds)}")
+        found = {"given": self.given, "tuned": self.tuned, "free": self.free}[setting]
+        if found is None:
+            raise Unsuitable({"given": "takes no number of clusters"}.get(setting, "has no rule"))
+        return found(problem, seed)
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A baseline and its grids.
+
+    Attributes
+    ----------
+    place : "module:class" in :mod:`mcgta.baselines`; imported when it is run, since some need optional packages
+    fixed : parameters that stay
+    grid : problem -> parameters to try, beside K where ``counts`` is true
+    counts : whether it takes ``n_clusters``
+    """
+
+    place: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    grid: Grid = lambda problem: [{}]
+    counts: bool = True
+
+    def make(self, seed: int, params: Mapping[str, Any]) -> Any:
+        """Return the estimator."""
+        module, name = self.place.split(":")
+        kind = getattr(import_module(f"mcgta.baselines.{module}"), name)
+        options = {**self.fixed, **params}
+        return kind(**options, random_state=seed) if "random_state" in kind().get_params() else kind(**options)
+
+    def attempt(self, problem: Problem, seed: int, params: Params) -> tuple[Attempt, Any]:
+        """Fit with these parameters."""
+        model = self.make(seed, params)
+        labels = problem.fit(model)
+        return Attempt({**self.fixed, **params}, labels, converged=bool(getattr(model, "converged_", True))), model
+
+    def given(self, problem: Problem, seed: int) -> Attempts:
+        """K is known."""
+        yield self.attempt(problem, seed, {"n_clusters": problem.clusters})[0]
+
+    def tuned(self, problem: Problem, seed: int) -> Attempts:
+        """Every setting of the grid, with K as it is first, then one fewer and up to two more.
+
+        A setting that fails is an attempt without labels, which says why.
+        """
+        counts = [{}] if not self.counts else [{"n_clusters": k} for k in _around(problem.clusters)]
+        for count, params in itertools.product(counts, list(self.grid(problem))):
+            try:
+                yield self.attempt(problem, seed, {**count, **params})[0]
+            except (ValueError, np.linalg.LinAlgError) as error:
+                yield Attempt({**count, **params}, None, note=str(error), converged=False)
+
+    def by_silhouette(self, problem: Problem, seed: int) -> Attempts:
+        """K of the greatest silhouette of the features."""
+        rows = np.random.default_rng(seed).permutation(len(problem.X))[:_SILHOUETTE_ROWS]
+
+        def worth(attempt: Attempt, model: Any) -> float:
+            labels = attempt.labels[rows] if attempt.labels is not None else np.zeros(rows.size)
+            several = 1 < len(np.unique(labels)) < rows.size
+            return float(silhouette_score(problem.X[rows], labels)) if several else -1.0
+
+        yield self._best_count(problem, seed, range(2, _MOST_CLUSTERS + 1), worth)
+
+    def by_bic(self, problem: Problem, seed: int) -> Attempts:
+        """K of the least Bayesian information criterion, which the estimator keeps as ``bic_``."""
+        yield self._best_count(problem, seed, range(1, _MOST_CLUSTERS + 1), lambda _, model: -float(model.bic_))
+
+    def _best_count(
+        self, problem: Problem, seed: int, counts: Iterable[int], worth: Callable[[Attempt, Any], float]
+    ) -> Attempt:
+        found: list[tuple[float, Attempt]] = []
+        failed = ""
+        for k in counts:
+            try:
+                attempt, model = self.attempt(problem, seed, {"n_clusters": k})
+            except (ValueError, np.linalg.LinAlgError) as error:
+                failed = str(error)
+                continue
+            found.append((worth(attempt, model), attempt))
+        if not found:
+            raise ValueError(failed)
+        return max(found, key=lambda pair: pair[0])[1]
+
+    def by_rule(self, rule: Callable[[Problem], Params]) -> Callable[[Problem, int], Attempts]:
+        """Parameters by a rule that looks at features and positions."""
+
+        def attempts(problem: Problem, seed: int) -> Attempts:
+            yield self.attempt(problem, seed, rule(problem))[0]
+
+        return attempts
+
+
+def _around(count: int) -> list[int]:
+    return list(dict.fromkeys([count, max(2, count - 1), count + 1, count + 2]))
+
+
+def product(**values: Iterable[Any]) -> list[Params]:
+    """Return every combination of the values, the first name changing slowest."""
+    names = list(values)
+    return [dict(zip(names, choice, strict=True)) for choice in itertools.product(*values.values())]
+
+
+def peer_method(
+    title: str, peer: Peer, *, by: str = "", radii: Callable[[Problem], Params] | None = None, **rest: Any
+) -> Method:
+    """Return the row of a peer, whose settings without labels are found by silhouette, by BIC, or by a rule for radii."""
+    free = {"silhouette": peer.by_silhouette, "bic": peer.by_bic}.get(by)
+    if radii is not None:
+        free = peer.by_rule(radii)
+    return Method(title, peer.given if peer.counts else None, peer.tuned, free, **rest)
+
+
+def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int], Attempts]:
+    """Tune ours by all labels: an attempt for each size of the neighbourhood and each other value that changes models."""
+
+    def attempts(problem: Problem, seed: int) -> Attempts:
+        outer = {
+            name: grid[name] for name in ("n_neighbors", "dissimilarity", "covariance", "clusterer") if name in grid
+        }
+        inner = {name: values for name, values in grid.items() if name not in outer}
+        for models in product(**outer):
+            estimator = MCGTA(metric=problem.metric, random_state=seed, refine=False, progress=False, **fixed)
+            found = tune(
+                problem.X,
+                problem.truth,
+                positions=problem.positions,
+                groups=problem.groups,
+                estimator=estimator,
+                grid={**{name: [value] for name, value in models.items()}, **inner},
+                folds=4,
+                progress=False,
+            )
+            note = f"held out in blocks: {100 * found.score:.1f} ± {100 * found.spread:.1f} of {len(found.settings)} settings"
+            yield Attempt({**fixed, **found.best_params}, found.best_estimator.labels_, note)
+
+    return attempts
+
+
+def free_mcgta(**fixed: Any) -> Callable[[Problem, int], Attempts]:
+    """Fit ours without labels; what is not ``fixed`` is chosen by the estimator."""
+
+    def attempts(problem: Problem, seed: int) -> Attempts:
+        model = MCGTA(random_state=seed, progress=False, **fixed)
+        labels = problem.fit(model)
+        chosen = {"n_neighbors": model.n_neighbors_, "dissimilarity": model.dissimilarity_, "beta": model.beta_}
+        chosen |= {
+            "margin": model.margin_,
+            "min_samples": model.min_samples_,
+            "eps": model.eps_,
+            "refined": model.refined_,
+        }
+        yield Attempt({**fixed, **chosen}, labels)
+
+    return attempts

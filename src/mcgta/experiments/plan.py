@@ -1,0 +1,92 @@
+"""What there is to run: tables of data sets, methods and settings, as cells."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+
+from mcgta.experiments.ablations import ABLATIONS, curve_method, curve_variants
+from mcgta.experiments.catalogue import METHODS
+from mcgta.experiments.cells import SETTINGS, Cell, Solving
+from mcgta.experiments.methods import Method
+from mcgta.experiments.problems import SOURCES
+from mcgta.experiments.timing import timed
+
+TABLES = ("baselines", *ABLATIONS, "runtime", "curves")
+"""The tables, in the paper's order."""
+
+QUICK = ("series", "pavement")
+"""Data sets of which a run takes seconds."""
+
+_ABLATED = ("pavement",)
+_CURVED = ("pavement", "inat subset")
+_TIMED = ("gmm", "ticc-beta0", "ticc", "fast-ticc", "sticc-beta0", "sticc", "mcgta-wo", "mcgta", "mcgta-refined")
+
+
+def cells(
+    tables: Sequence[str] | None = None,
+    data: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    seeds: int | None = None,
+    quick: bool = False,
+) -> list[Cell]:
+    """Return the cells of these tables, data sets and methods, None being all.
+
+    Parameters
+    ----------
+    seeds : how many, where the data or the method depend on it; None for as many as the data set asks for
+    quick : whether to keep to small data sets and one seed
+    """
+    most = 1 if quick and seeds is None else seeds
+    kept = [
+        cell
+        for cell in _every(most)
+        if (tables is None or cell.table in tables)
+        and (data is None or cell.data in data)
+        and (methods is None or cell.method in methods)
+        and (not quick or cell.data in QUICK)
+    ]
+    # Short cells first: whoever stops early has most of the tables.
+    return sorted(kept, key=lambda cell: (TABLES.index(cell.table), list(SOURCES).index(cell.data)))
+
+
+def _every(most: int | None) -> Iterator[Cell]:
+    for data in SOURCES:
+        for name, method in METHODS.items():
+            for setting in SETTINGS:
+                for seed in range(_seeds(data, method, setting, most)):
+                    yield Cell("baselines", data, name, setting, seed)
+            if name in _TIMED:
+                yield Cell("runtime", data, name, "given", 0)
+    for table, variants in ABLATIONS.items():
+        for data in _ABLATED:
+            for name, method in variants.items():
+                yield Cell(table, data, name, "tuned", 0)
+                if method.free is not None:
+                    yield Cell(table, data, name, "free", 0)
+    for data in _CURVED:
+        for name in curve_variants():
+            yield Cell("curves", data, name, "tuned", 0)
+
+
+def _seeds(data: str, method: Method, setting: str, most: int | None) -> int:
+    """How many seeds: tuning on given data is done once, and methods without chance need one there."""
+    source = SOURCES[data]
+    wanted = source.seeds if source.made or (method.random and setting != "tuned") else 1
+    return wanted if most is None else min(wanted, most)
+
+
+def solve(cell: Cell) -> Solving:
+    """Begin to compute a cell."""
+    warnings.simplefilter("ignore")  # what a method has to say of itself is in its record
+    problem = SOURCES[cell.data].make(cell.seed)
+    method = METHODS[cell.method] if cell.table in ("baselines", "runtime") else _variant(cell)
+    if cell.table == "runtime":
+        attempts = timed(cell.method, method, problem, cell.seed)
+    else:
+        attempts = method.attempts(cell.setting, problem, cell.seed)
+    return Solving(problem.truth, attempts, problem.X.shape[1])
+
+
+def _variant(cell: Cell) -> Method:
+    return curve_method(cell.method) if cell.table == "curves" else ABLATIONS[cell.table][cell.method]
