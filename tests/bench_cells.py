@@ -84,7 +84,13 @@ def attempts(cell):
     elif method == "nothing":
         yield Attempt({"k": 3}, None, note="all settings failed")
     elif method == "threads":
-        yield Attempt({name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}, TRUTH)
+        from threadpoolctl import threadpool_info
+
+        of_server = Path(f"/proc/{os.getppid()}/task")
+        found = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
+        found["pools"] = sorted({pool["num_threads"] for pool in threadpool_info()})
+        found["server"] = len(list(of_server.iterdir())) if of_server.exists() else 1
+        yield Attempt(found, TRUTH)
     elif method == "prints":
         os.write(1, b"noise of a library")
         os.write(2, b"noise of a library")

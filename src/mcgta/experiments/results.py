@@ -51,7 +51,7 @@ def repair(file: str | os.PathLike[str]) -> None:
 
 def add_record(file: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
     """Add a line to the file, in one write."""
-    line = (json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n").encode()
+    line = (json.dumps(plain(record), allow_nan=False) + "\n").encode()
     with open(file, "ab", buffering=0) as opened:
         if opened.write(line) != len(line):
             raise OSError(f"{file} could not be written to: is there space left?")
