@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
+from mcgta.experiments.command import add_bench
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``mcgta`` with these arguments, or with those of the command line; return the exit status."""
@@ -14,9 +16,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="mcgta", description="Clusters that are alike in features and make sense in position."
     )
     parser.add_argument("--version", action="version", version=f"mcgta {version('mcgta')}")
-    parser.parse_args(arguments)
-    parser.print_help()
-    return 0
+    add_bench(parser.add_subparsers(title="commands", metavar="COMMAND"))
+    args = parser.parse_args(arguments)
+    if "run" not in args:
+        parser.print_help()
+        return 0
+    return args.run(args)
 
 
 if __name__ == "__main__":

@@ -146,12 +146,13 @@ def check_memory(count: int, features: int, *, tables: int, neighbors: int = 0, 
     if tables:
         most = int((np.sqrt(numbers**2 + tables * budget / 2) - numbers) / (2 * tables))
     raise MemoryError(
-        f"{count} observations of {features} features need {said}: {_said(needed)}, but max_memory allows {_said(budget)} "
-        f"(three quarters of what is free, unless it is set); at most {most} observations fit"
+        f"{count} observations of {features} features need {said}: {say_size(needed)}, but max_memory allows "
+        f"{say_size(budget)} (three quarters of what is free, unless it is set); at most {most} observations fit"
     )
 
 
-def _said(size: int) -> str:
+def say_size(size: int) -> str:
+    """Return the number of bytes as a text with a unit, three digits."""
     for unit in ("TB", "GB", "MB", "kB"):
         if size >= _UNITS[unit.lower()]:
             return f"{size / _UNITS[unit.lower()]:.3g} {unit}"

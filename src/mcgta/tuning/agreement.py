@@ -24,8 +24,12 @@ def count_together(classes: Labels, clusters: Labels) -> Index:
 
 def adjusted_rand(table: Index) -> float:
     """Return the adjusted Rand index (Hubert and Arabie 1985)."""
-    count, squares = int(table.sum()), int((table**2).sum())
     rows, columns = int((table.sum(axis=1) ** 2).sum()), int((table.sum(axis=0) ** 2).sum())
+    return adjusted_rand_of_sums(int(table.sum()), int((table**2).sum()), rows, columns)
+
+
+def adjusted_rand_of_sums(count: int, squares: int, rows: int, columns: int) -> float:
+    """Return the adjusted Rand index from the sums of squares of a table's entries, row sums and column sums."""
     together, row_only, column_only = squares - count, rows - squares, columns - squares
     apart = count**2 - rows - columns + squares
     if row_only == column_only == 0:

@@ -1,0 +1,264 @@
+"""``mcgta bench``: run the cells of the plan, as far as they have not been run, and render tables and figures."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from mcgta.experiments.cells import STATUSES, Cell, Solving
+from mcgta.memory import budget, read_size, say_size
+
+RESULTS, TABLES, FIGURES = "results.jsonl", "tables.md", "figures"
+
+Record = dict[str, Any]
+
+
+class Plan(Protocol):
+    """What there is to run: a module with these names."""
+
+    @property
+    def TABLES(self) -> Sequence[str]:  # noqa: N802 - a constant of the module
+        """Names of the tables."""
+
+    def cells(
+        self,
+        tables: Sequence[str] | None = None,
+        data: Sequence[str] | None = None,
+        methods: Sequence[str] | None = None,
+        seeds: int | None = None,
+        quick: bool = False,
+    ) -> list[Cell]:
+        """Return the cells of these tables, data sets and methods, None being all; ``quick`` leaves out what takes long."""
+
+    def solve(self, cell: Cell) -> Solving:
+        """Begin to compute a cell."""
+
+
+class Figures(Protocol):
+    """What draws: a module with this name."""
+
+    def draw(self, folder: Path, records: list[Record]) -> list[Path]:
+        """Draw what the records hold into the folder, and return the files."""
+
+
+class _Refused(Exception):  # noqa: N818 - it never leaves this module
+    """Something that was asked for cannot be done."""
+
+
+def add_bench(subparsers: Any) -> None:
+    """Add the subcommand to a parser's."""
+    parser = subparsers.add_parser(
+        "bench",
+        help="run the paper's experiments and render their tables",
+        description="Run the paper's experiments cell by cell, each in a process of its own with a cap on time and memory, "
+        "and render tables and figures. What was run before is not run again: the command can be stopped at any time, and "
+        "goes on where it was.",
+    )
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="tables to run; all, if none is named")
+    parser.add_argument("--data", nargs="+", metavar="NAME", action="extend", help="only these data sets")
+    parser.add_argument("--method", nargs="+", metavar="NAME", action="extend", help="only these methods")
+    parser.add_argument("--out", type=Path, default=Path("bench"), metavar="FOLDER", help="for results (%(default)s)")
+    parser.add_argument(
+        "--jobs",
+        type=_count,
+        default=min(2, os.cpu_count() or 1),
+        metavar="N",
+        help="cells at the same time, each on one thread (%(default)s)",
+    )
+    parser.add_argument(
+        "--seconds", type=_seconds, default=600.0, metavar="S", help="of the processor for a cell (%(default)g)"
+    )
+    parser.add_argument(
+        "--memory", type=_size, metavar="SIZE", help="for a cell, such as 4GB (what is free, shared among the jobs)"
+    )
+    parser.add_argument("--seeds", type=_count, metavar="N", help="how many where a method or data are random")
+    parser.add_argument("--quick", action="store_true", help="leave out what takes long")
+    parser.add_argument("--fresh", action="store_true", help="run cells again that have been run")
+    parser.add_argument(
+        "--again",
+        nargs="+",
+        action="extend",
+        default=[],
+        choices=STATUSES,
+        metavar="STATUS",
+        help=f"run cells again that have ended so: {', '.join(map(repr, STATUSES))}",
+    )
+    parser.add_argument("--render", action="store_true", help="render what is there; run nothing")
+    parser.add_argument("--list", action="store_true", help="print the cells; run nothing")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, plan: Plan | None = None, figures: Figures | None = None) -> int:
+    """Do what was asked for; return the exit status.
+
+    Parameters
+    ----------
+    args : as the parser of :func:`add_bench` gives them
+    plan, figures : modules; None for mcgta's own
+    """
+    try:
+        return _run(args, plan or _own_plan(), figures)
+    except _Refused as refusal:
+        _say(f"mcgta bench: error: {refusal}")
+        return 2
+    except BrokenPipeError:  # whoever reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(args: argparse.Namespace, plan: Plan, figures: Figures | None) -> int:
+    from mcgta.experiments.results import read_records
+    from mcgta.experiments.runner import run_cells
+
+    cells = _choose(args, plan)
+    if args.out.exists() and not args.out.is_dir():
+        raise _Refused(f"--out {args.out} is a file; it must be a folder, or not be there yet")
+    file = args.out / RESULTS
+    if args.render and not file.exists():
+        raise _Refused(f"--render: there are no results in {file}; run mcgta bench --out {args.out} first")
+    try:
+        records = read_records(file)
+    except ValueError as error:
+        raise _Refused(str(error)) from error
+    if args.list:
+        _list(cells, records)
+        return 0
+    if not args.render:
+        memory = args.memory or _share(args.jobs)
+        _say(
+            f"{len(cells)} cells, {args.jobs} at a time, each up to {args.seconds:g} s of the processor and "
+            f"{'any amount' if memory is None else say_size(int(memory))} of memory"
+        )
+        try:
+            run_cells(
+                cells,
+                plan.solve,
+                file,
+                jobs=args.jobs,
+                seconds=args.seconds,
+                memory=memory,
+                again=args.again,
+                fresh=args.fresh,
+                progress=_tell,
+            )
+        except KeyboardInterrupt:
+            _say(f"interrupted; {file} has what was done, and the same command goes on from there")
+            return 130
+        records = read_records(file)
+    _render(args.out, records, cells, figures)
+    return 0
+
+
+def _own_plan() -> Plan:
+    from mcgta.experiments import plan
+
+    return plan
+
+
+def _own_figures() -> Figures:
+    from mcgta.experiments import figures
+
+    return figures
+
+
+def _choose(args: argparse.Namespace, plan: Plan) -> list[Cell]:
+    """Return the cells that were asked for; refuse names that the plan does not have."""
+    known = plan.cells()
+    for option, asked, allowed in (
+        ("TABLE", args.tables, plan.TABLES),
+        ("--data", args.data, [cell.data for cell in known]),
+        ("--method", args.method, [cell.method for cell in known]),
+    ):
+        wrong = [name for name in asked or () if name not in allowed]
+        if wrong:
+            raise _Refused(f"{option} {wrong[0]!r} is not known; choose from {', '.join(dict.fromkeys(allowed))}")
+    cells = plan.cells(
+        tables=args.tables or None, data=args.data, methods=args.method, seeds=args.seeds, quick=args.quick
+    )
+    if not cells:
+        raise _Refused("no cell of the plan is of these tables, data sets and methods; --list shows what there is")
+    return cells
+
+
+def _share(jobs: int) -> int | None:
+    """What a cell may hold, if nobody says: its share of what may be used."""
+    free = budget()
+    return None if free is None else max(1, free // jobs)
+
+
+def _render(folder: Path, records: list[Record], cells: list[Cell], figures: Figures | None) -> None:
+    from mcgta.experiments.tables import overview_text, render
+
+    (folder / TABLES).write_text(render(records, cells), encoding="utf-8")
+    files = [folder / RESULTS, folder / "environment.json", folder / TABLES]
+    try:
+        files += (figures or _own_figures()).draw(folder / FIGURES, records)
+    except ImportError as error:
+        _say(f"no figures: {error}")
+    overview = overview_text(records, cells)
+    if overview:
+        sys.stdout.write(overview + "\n")
+        sys.stdout.flush()
+    ends = Counter(record["status"] for record in records)
+    _say("; ".join(f"{ends[status]} {status}" for status in STATUSES if ends[status]))
+    for file in files:
+        if file.exists():
+            _say(str(file))
+
+
+def _list(cells: list[Cell], records: list[Record]) -> None:
+    ends = {record["key"]: record["status"] for record in records}
+    widths = [max(len(str(value)) for value in column) for column in zip(*map(_named, cells), strict=True)]
+    for cell in cells:
+        line = "  ".join(map(str.ljust, _named(cell), widths))
+        sys.stdout.write(f"{line}  {ends.get(cell.key, '')}".rstrip() + "\n")
+    sys.stdout.flush()
+
+
+def _named(cell: Cell) -> list[str]:
+    return [str(value) for value in cell.fields().values()]
+
+
+def _tell(number: int, most: int, record: Record) -> None:
+    """Write a line for a cell that is done."""
+    score = "" if record["ari"] is None else f"  ARI {record['ari']:.1f}"
+    spent = f"  {record['total']:.1f} s" + (f" for {record['tried']}" if record["tried"] > 1 else "")
+    why = f"  {record['note']}" if record["status"] != "ok" and record["note"] else ""
+    _say(
+        f"{number:>{len(str(most))}} of {most}  {record['table']}  {record['data']}  {record['method']}  "
+        f"{record['setting']}  seed {record['seed']}  {record['status']}{score}{spent}{why}"
+    )
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def _count(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed: it must be an integer >= 1")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed: it must be a number of seconds > 0")
+    return value
+
+
+def _size(text: str) -> float:
+    size = read_size(text)
+    if size is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed: it must be a size such as '1.5GB' or '800MiB'")
+    return size

@@ -1,0 +1,286 @@
+"""The tables of the paper, and what it did not have, from records: Markdown for documents, and plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from mcgta.experiments import paper
+from mcgta.experiments.cells import Cell
+from mcgta.experiments.results import Record
+from mcgta.experiments.summary import Board, Summary, best
+from mcgta.memory import say_size
+
+FAMILIES = (
+    ("Without constraint, model-free", ("k-means", "dbscan", "hdbscan", "dtw")),
+    ("Constrained, model-free", ("pck-means", "mdst-dbscan", "skater")),
+    ("Without constraint, model-based", ("gmm", "ticc-beta0", "sticc-beta0", "mcgta-wo")),
+    ("Constrained, model-based", ("ticc", "sticc", "mcgta")),
+)
+"""The methods of the paper, in its order."""
+
+BEYOND = "Not in the paper"
+FIGURES = ("curves",)
+"""Tables whose cells are shown as figures."""
+
+_SCORES = ("ari", "ami", "nmi")
+_CONVENTION = (
+    "Scores in per cent. Noise counts as one class of its own, as in the paper, and the paper's NMI is adjusted mutual "
+    "information, our AMI. Settings: *given*, the number of clusters known and settings as in the paper; *tuned*, the best "
+    "ARI of those tried, chosen by the true labels; *free*, found without labels. "
+)
+_WORDS = (
+    '"-": the method does not suit the data. NC: it did not converge. time, memory: it met its cap. † the best of what was '
+    "tried when a cap was met. ‡ did not converge, but has labels. (k of m): k of m seeds have a result."
+)
+
+Mark = Callable[[str], str]
+
+
+def render(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
+    """Return all tables as Markdown; those of which there is neither a record nor a planned cell are left out.
+
+    Parameters
+    ----------
+    records : results, as :func:`mcgta.experiments.results.read_records` returns them
+    cells : that are planned; those without a record are shown as not run
+    """
+    names = dict.fromkeys([*(cell.table for cell in cells), *(record["table"] for record in records)])
+    others = [name for name in names if name not in ("baselines", "runtime", *FIGURES)]
+    parts = [render_overview(records, cells), render_baselines(records, cells)]
+    parts += [render_ablation(name, records, cells) for name in sorted(others, key=_ablation_rank)]
+    parts += [render_runtime(records, cells), render_remarks(records)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def render_overview(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
+    """Return ARI of all methods on all data as Markdown, tuned and free side by side."""
+    board = Board("baselines", records, cells)
+    if not board:
+        return ""
+    caption = f"ARI, tuned / free, means over seeds; the best of each in bold. {_CONVENTION}{_WORDS}"
+    head, rows = _overview(board, _bold)
+    return f"## ARI of all methods\n\n{caption}\n\n{_table(head, rows)}"
+
+
+def overview_text(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
+    """Return ARI of all methods on all data as lines of aligned columns, the best with a star; "" where nothing is known."""
+    board = Board("baselines", records, cells)
+    if not board:
+        return ""
+    head, rows = _overview(board, lambda text: f"*{text}")
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in (head, *rows)
+    ]
+    return "\n".join(["ARI in per cent, tuned / free; * the best; noise counts as one class", *lines])
+
+
+def render_baselines(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
+    """Return the paper's Table 1 as Markdown, a block for each data set, with the paper's figures beside ours."""
+    board = Board("baselines", records, cells)
+    if not board:
+        return ""
+    caption = (
+        f"Mean ± standard deviation over seeds, the best of each setting and column in bold. {_CONVENTION}{_WORDS}"
+    )
+    blocks = [f"### {_title(board, data)}\n\n{_block(board, data)}" for data in _data(board)]
+    return "\n\n".join(["## Methods by data set", caption, *blocks])
+
+
+def render_ablation(table: str, records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
+    """Return one ablation as Markdown: variants, and the paper's figures, which are of the Pavement data."""
+    board = Board(table, records, cells)
+    if not board:
+        return ""
+    stated = paper.ABLATIONS.get(table, {})
+    variants = [*stated, *(name for name in board.methods if name not in stated)]
+    blocks = []
+    for data in _data(board):
+        shown = stated if data == "pavement" else {}
+        lines = [(name, setting) for name in variants for setting in board.settings(data, name) or [""]]
+        tops = _tops(board, data, lines)
+        rows = [
+            [
+                name,
+                setting,
+                *_scores(board.at(data, name, setting), setting, tops),
+                *(f"{value:.2f}" for value in shown.get(name, ())),
+                *([""] * (2 - len(shown.get(name, ())))),
+            ]
+            for name, setting in lines
+        ]
+        blocks.append(f"### {_title(board, data)}\n\n{_table(('variant', *_COLUMNS), rows)}")
+    return "\n\n".join([f"## Ablation: {table}", f"{_CONVENTION}{_WORDS}", *blocks])
+
+
+def render_runtime(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
+    """Return what fits took as Markdown: from the table of run times, and from that of methods where it has none."""
+    board = Board(("runtime", "baselines"), records, cells)
+    if not board:
+        return ""
+    rows: list[list[str]] = []
+    for data in _data(board):
+        lines = [
+            (name, setting) for _, names in _families(board) for name in names for setting in board.settings(data, name)
+        ]
+        found = {line: board.at(data, *line) for line in lines}
+        quickest = {
+            setting: best((s.mean("seconds") for (_, own), s in found.items() if own == setting), min)
+            for _, setting in lines
+        }
+        for (name, setting), summary in found.items():
+            middle, total = summary.mean("seconds"), summary.mean("total")
+            peak, before, tried = (summary.values(key) for key in ("peak", "peak_before", "tried"))
+            rows.append(
+                [
+                    data,
+                    name,
+                    setting,
+                    summary.word if middle is None else _top(f"{middle:,.2f}", middle == quickest[setting]),
+                    f"{max(tried):,.0f}" if tried else "",
+                    "" if total is None else f"{total:,.2f}",
+                    say_size(int(max(peak))) if peak else "",
+                    say_size(int(max(before))) if before else "",
+                    _number(paper.printed_seconds(name, data), ",g"),
+                ]
+            )
+    head = ("data", "method", "setting", "a fit", "tried", "all that was tried", "peak", "before", "paper's fit")
+    caption = (
+        "Seconds of the processor, one thread, means over seeds; the quickest fit of each data set and setting in bold. "
+        "Peak of memory, and what the process held before it read the data. The paper's seconds are of another machine."
+    )
+    return f"## Run time\n\n{caption}\n\n{_table(head, rows)}"
+
+
+def render_remarks(records: Sequence[Record]) -> str:
+    """Return why cells have no result, or not all they could have, as a Markdown list."""
+    said: dict[str, list[int]] = {}
+    for one in records:
+        if one["status"] not in ("ok", "unsuitable"):
+            why = f"{one['status']}{': ' if one['note'] else ''}{one['note']}"
+            said.setdefault(f"{one['table']}, {one['data']}, {one['method']}, {one['setting']}: {why}", []).append(
+                one["seed"]
+            )
+    lines = [f"- {_escape(text)} (seed {', '.join(map(str, sorted(seeds)))})" for text, seeds in said.items()]
+    return "\n".join(["## Remarks", "", *lines]) if lines else ""
+
+
+_COLUMNS = ("setting", "ARI", "AMI", "NMI", "noise %", "clusters", "paper's ARI", "paper's NMI")
+
+
+def _block(board: Board, data: str) -> str:
+    """One data set of Table 1."""
+    lines = [
+        (name, setting)
+        for _, names in _families(board)
+        for name in names
+        for setting in board.settings(data, name) or [""]
+    ]
+    tops = _tops(board, data, lines)
+    stated = {name: paper.printed(name, data) for name, _ in lines}
+    most = [best(getattr(cell, name) for cell in stated.values() if cell is not None) for name in ("ari", "ami")]
+    rows, seen = [], set[str]()
+    for family, names in _families(board):
+        rows.append([f"*{family}*", *[""] * len(_COLUMNS)])
+        for name, setting in lines:
+            if name not in names:
+                continue
+            cell = None if name in seen else stated[name]  # the paper has one row for all our settings
+            seen.add(name)
+            theirs = ["", ""] if cell is None else [cell.said, cell.said]
+            if cell is not None and not cell.said:
+                pairs = zip((cell.ari, cell.ami), most, strict=True)
+                theirs = [_top(_number(value, ".2f"), value == top) for value, top in pairs]
+            scores = _scores(board.at(data, name, setting), setting, tops)
+            rows.append([name, setting, *scores, *theirs])
+    return _table(("method", *_COLUMNS), rows)
+
+
+def _tops(board: Board, data: str, lines: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return, for each setting and score, the best mean as it is shown."""
+    found: dict[tuple[str, str], list[float | None]] = {}
+    for method, setting in lines:
+        for name in _SCORES:
+            found.setdefault((setting, name), []).append(board.at(data, method, setting).mean(name))
+    return {place: _number(best(values), ".2f") for place, values in found.items()}
+
+
+def _scores(summary: Summary, setting: str, tops: dict[tuple[str, str], str]) -> list[str]:
+    """Scores, share of noise and number of clusters; one word where there are none."""
+    if summary.mean("ari") is None:
+        return [summary.word, *[""] * 4]
+    shown = []
+    for name in _SCORES:
+        top = _number(summary.mean(name), ".2f") == tops[setting, name]
+        shown.append(_top(summary.show(name), top) + (summary.mark if name == "ari" else ""))
+    clusters = f"{_number(summary.mean('clusters'), '.4g')} of {_number(summary.mean('true_clusters'), '.4g')}"
+    return [*shown, summary.show("noise", ".1f", spread=False), clusters]
+
+
+def _overview(board: Board, mark: Mark) -> tuple[list[str], list[list[str]]]:
+    columns, pair = _data(board), ("tuned", "free")
+    tops = {
+        (data, setting): _number(best(board.at(data, name, setting).mean("ari") for name in board.methods), ".1f")
+        for data in columns
+        for setting in pair
+    }
+
+    def entry(data: str, name: str) -> str:
+        found = {setting: board.at(data, name, setting) for setting in pair}
+        words = {summary.word for summary in found.values() if summary.mean("ari") is None}
+        if len(words) == 1 and all(summary.mean("ari") is None for summary in found.values()):
+            return words.pop()
+        shown = []
+        for setting, summary in found.items():
+            text = summary.show("ari", ".1f", spread=False)
+            top = summary.mean("ari") is not None and text == tops[data, setting]
+            shown.append((mark(text) if top else text) + (summary.mark if summary.results else ""))
+        return " / ".join(shown)
+
+    rows = [[name, *(entry(data, name) for data in columns)] for _, names in _families(board) for name in names]
+    return ["method", *columns], rows
+
+
+def _families(board: Board) -> list[tuple[str, tuple[str, ...]]]:
+    """The paper's methods, all of them, and then those that it did not have."""
+    theirs = {name for _, names in FAMILIES for name in names}
+    others = tuple(name for name in board.methods if name not in theirs)
+    return [*FAMILIES, *([(BEYOND, others)] if others else [])]
+
+
+def _data(board: Board) -> list[str]:
+    """Data sets in the paper's order, and then those that it did not have."""
+    return [*(name for name in paper.DATA if name in board.data), *(n for n in board.data if n not in paper.DATA)]
+
+
+def _title(board: Board, data: str) -> str:
+    sizes = [(board.first(data, name), words) for name, words in (("n", "N ="), ("d", "d ="), ("true_clusters", "c ="))]
+    said = ", ".join(f"{words} {value:,}" for value, words in sizes if value is not None)
+    return f"{data} ({said})" if said else data
+
+
+def _ablation_rank(name: str) -> tuple[int, str]:
+    order = [*paper.ABLATIONS]
+    return (order.index(name) if name in order else len(order), name)
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else f"{value:{form}}"
+
+
+def _bold(text: str) -> str:
+    return f"**{text}**"
+
+
+def _top(text: str, top: bool) -> str:
+    return _bold(text) if top else text
+
+
+def _escape(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [[*map(_escape, line)] for line in (head, *rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,188 @@
+"""The command line does what it is asked for, and says what is wrong with what it is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import bench_cells
+from mcgta.cli import main
+from mcgta.experiments import command
+from mcgta.experiments.results import read_records
+
+TESTS = Path(__file__).parent
+
+
+class Figures:
+    """Draws a file, and remembers what it was given."""
+
+    def __init__(self, error=None):
+        self.error, self.records = error, None
+
+    def draw(self, folder, records):
+        if self.error:
+            raise self.error
+        folder.mkdir(exist_ok=True)
+        (folder / "one.png").write_bytes(b"")
+        self.records = records
+        return [folder / "one.png"]
+
+
+def bench(*arguments, figures=None):
+    parser = argparse.ArgumentParser(prog="mcgta")
+    command.add_bench(parser.add_subparsers())
+    args = parser.parse_args(["bench", *map(str, arguments)])
+    assert args.run is command.run
+    return command.run(args, plan=bench_cells, figures=figures or Figures())
+
+
+def test_without_a_command_the_help_is_shown(capsys):
+    assert main([]) == 0
+    assert "bench" in capsys.readouterr().out
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"mcgta {version('mcgta')}\n"
+
+
+def test_bench_is_a_command_and_says_what_it_takes(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "--help"])
+    assert ended.value.code == 0
+    assert "--memory SIZE" in capsys.readouterr().out
+
+
+def test_cells_are_run_and_files_written_and_named(tmp_path, capsys):
+    out, figures = tmp_path / "bench", Figures()
+    assert bench("baselines", "--data", "pavement", "--quick", "--out", out, figures=figures) == 0
+    told = capsys.readouterr()
+    names = ("results.jsonl", "environment.json", "tables.md", "figures/one.png")
+    assert all(str(out / name) in told.err.splitlines() and (out / name).exists() for name in names)
+    assert figures.records == read_records(out / "results.jsonl")
+    assert len(figures.records) == 6
+    lines = [line for line in told.err.splitlines() if " of 6  " in line]
+    assert len(lines) == 6
+    assert sum("pavement  grid  tuned  seed 0  ok  ARI 79.1" in line for line in lines) == 1
+    assert "*100.0 / *100.0" in told.out
+    assert "| grid | tuned | 79.12 |" in (out / "tables.md").read_text(encoding="utf-8")
+
+
+def test_a_second_call_runs_nothing_again_and_can_render_alone(tmp_path, capsys):
+    asked = ("baselines", "--data", "climate", "--method", "good", "unsuitable", "--seeds", 1, "--out", tmp_path)
+    assert bench(*asked) == 0
+    (tmp_path / "tables.md").unlink()
+    before = (tmp_path / "results.jsonl").read_bytes()
+    capsys.readouterr()
+    assert bench(*asked) == bench(*asked, "--render") == 0
+    assert (tmp_path / "results.jsonl").read_bytes() == before
+    assert (tmp_path / "tables.md").exists()
+    assert "of 4  " not in capsys.readouterr().err
+    assert bench(*asked, "--again", "unsuitable") == 0
+    assert " of 2  " in capsys.readouterr().err
+
+
+def test_cells_are_listed_with_what_is_known_of_them(tmp_path, capsys):
+    asked = ("--method", "good", "--data", "pavement", "--quick", "--out", tmp_path)
+    assert bench(*asked, "--list") == 0
+    before = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in before] == [
+        ["baselines", "pavement", "good", setting, "0"] for setting in ("tuned", "free")
+    ]
+    assert list(tmp_path.iterdir()) == []
+    bench(*asked)
+    capsys.readouterr()
+    bench(*asked, "--list")
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()] == ["ok", "ok"]
+
+
+def test_without_the_package_that_draws_there_are_tables_all_the_same(tmp_path, capsys):
+    missing = Figures(ImportError("pip install 'mcgta[plot]'"))
+    assert bench("--method", "good", "--quick", "--out", tmp_path, figures=missing) == 0
+    told = capsys.readouterr().err
+    assert "no figures: pip install 'mcgta[plot]'" in told
+    assert str(tmp_path / "tables.md") in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nonsense"], "TABLE 'nonsense' is not known; choose from baselines, dissimilarity, runtime"),
+        (["--data", "moon"], "--data 'moon' is not known; choose from pavement, climate"),
+        (["--method", "good", "magic"], "--method 'magic' is not known; choose from good, grid"),
+        (["dissimilarity", "--method", "good"], "no cell of the plan"),
+        (["--render"], "there are no results in"),
+    ],
+)
+def test_names_that_the_plan_does_not_have_are_refused(tmp_path, capsys, arguments, said):
+    assert bench(*arguments, "--out", tmp_path / "bench") == 2
+    assert f"mcgta bench: error: {said}" in capsys.readouterr().err.replace("--render: ", "")
+    assert not (tmp_path / "bench").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--jobs", "0", "must be an integer >= 1"),
+        ("--seeds", "two", "must be an integer >= 1"),
+        ("--seconds", "nan", "must be a number of seconds > 0"),
+        ("--seconds", "-3", "must be a number of seconds > 0"),
+        ("--memory", "4Q", "must be a size such as '1.5GB'"),
+        ("--again", "bad", "invalid choice: 'bad'"),
+    ],
+)
+def test_values_that_are_not_allowed_are_refused(capsys, option, value, said):
+    with pytest.raises(SystemExit) as ended:
+        bench(option, value)
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert f"argument {option}:" in told
+    assert repr(value) in told
+    assert said in told
+
+
+def test_a_file_in_the_place_of_the_folder_and_a_file_that_holds_something_else_are_refused(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert bench("--out", tmp_path / "file") == 2
+    assert "is a file" in capsys.readouterr().err
+    (tmp_path / "results.jsonl").write_text("something else\n")
+    assert bench("--out", tmp_path) == 2
+    assert "line 1" in capsys.readouterr().err
+    assert (tmp_path / "results.jsonl").read_text() == "something else\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals are POSIX")
+def test_an_interrupt_ends_with_130_and_says_that_the_same_command_goes_on(tmp_path):
+    code = (
+        "import sys, types, argparse, bench_cells; from mcgta.experiments import command\n"
+        "bench_cells.cells = lambda **chosen: [bench_cells.Cell('baselines', 'x', n, 'free') for n in ('good', 'sleeps')]\n"
+        "parser = argparse.ArgumentParser(); command.add_bench(parser.add_subparsers())\n"
+        "sys.exit(command.run(parser.parse_args(sys.argv[1:]), plan=bench_cells))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "bench", "--out", str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)])},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    for _ in range(600):
+        if read_records(tmp_path / "results.jsonl"):
+            break
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to all of the group
+    told = process.communicate(timeout=20)[1]
+    assert process.returncode == 130
+    assert "the same command goes on from there" in told
+    assert "Traceback" not in told
+    assert [record["method"] for record in read_records(tmp_path / "results.jsonl")] == ["good"]
