@@ -154,8 +154,9 @@ def draw_truths() -> Figure | None:
     bands = [name for name in found if found[name].kind != SPACE]
     from matplotlib import pyplot
 
+    rows: list[Any] = [[f"band {name}"] * max(1, len(maps)) for name in bands]
     figure, axes = pyplot.subplot_mosaic(
-        [*([f"band {name}"] * max(1, len(maps)) for name in bands), *([maps] if maps else [])],
+        rows + ([maps] if maps else []),
         figsize=(4.6 * max(2, len(maps)), 0.8 * len(bands) + (4.2 if maps else 0)),
         height_ratios=[0.8] * len(bands) + ([4.2] if maps else []),
         layout="constrained",
@@ -169,7 +170,8 @@ def draw_truths() -> Figure | None:
         ax, problem = axes[name], found[name]
         places = np.asarray(problem.positions)
         order = np.random.default_rng(0).permutation(len(places))  # no cluster hides the others
-        ax.scatter(*places[order].T, c=_codes(problem)[order], cmap="tab10", vmin=0, vmax=9, s=3, linewidths=0)
+        x, y = places[order].T
+        ax.scatter(x, y, c=_codes(problem)[order], cmap="tab10", vmin=0, vmax=9, s=3, linewidths=0)
         degrees = problem.metric == "haversine"
         ax.set(title=SOURCES[name].title, xlabel="longitude" if degrees else "", ylabel="latitude" if degrees else "")
         ax.set_aspect(1 / np.cos(np.radians(places[:, 1].mean())) if degrees else 1)
@@ -229,7 +231,7 @@ def _draw_shares(ax: Axes, pairs: Pairs, limit: float) -> Any:
 
 
 def _draw_histogram(ax: Axes, title: str, values: Any, together: Any) -> None:
-    edges = np.linspace(0, float(np.quantile(values, 0.995)), 81)
+    edges = np.linspace(0, float(np.quantile(values, 0.995)), 81).tolist()
     for kept, colour, label in ((together, _TOGETHER, "within"), (~together, _APART, "between")):
         ax.hist(values[kept], edges, density=True, color=colour, alpha=0.55, label=label)
     ax.set(title=title, xlim=(0, edges[-1]))

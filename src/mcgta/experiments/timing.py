@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def timed(name: str, method: Method, problem: Problem, seed: int) -> Attempts:
 
 def _plain(problem: Problem, seed: int, beta: float) -> Attempts:
     """Ours at n = 30, with a radius that is found before the clock starts."""
-    options = {"dissimilarity": "wasserstein2", "beta": beta, "margin": 0.0, "min_samples": _NEIGHBORS}
+    options: dict[str, Any] = {"dissimilarity": "wasserstein2", "beta": beta, "margin": 0.0, "min_samples": _NEIGHBORS}
     first = MCGTA(_NEIGHBORS, eps=1.0, random_state=seed, progress=False, **options)
     problem.fit(first)
     eps = float(np.quantile(first.merge_heights(), _RADIUS))
