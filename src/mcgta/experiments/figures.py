@@ -21,7 +21,7 @@ Record = dict[str, Any]
 _NEIGHBORS = (15, 20, 30)
 _BINS, _LEAST = 60, 5
 _SHIFT = 0.25  # of the sill: the margin that is drawn
-_TOGETHER, _APART, _LINE = "#1f6fb2", "#e08214", "#222222"
+_TOGETHER, _APART, _LINE, _CURVE = "#1f6fb2", "#e08214", "#222222", "#b2182b"
 _DPI = 150
 
 
@@ -79,16 +79,16 @@ def draw_semivariograms(name: str) -> Figure | None:
             semivariogram.lags,
             2 * semivariogram.values,
             ".",
-            color=_LINE,
+            color=_CURVE,
             markersize=4,
             label=r"empirical, $2\hat\gamma$",
         )
-        ax.plot(steps, semivariogram.expected(steps), color=_LINE, linewidth=1.6, label=r"fitted, $2\gamma$")
+        ax.plot(steps, semivariogram.expected(steps), color=_CURVE, linewidth=1.6, label=r"fitted, $2\gamma$")
         shifted = semivariogram.expected(steps) - _SHIFT * semivariogram.sill_
         ax.plot(
-            steps, shifted, "--", color=_LINE, linewidth=1.2, label=rf"$2\gamma-\delta$, $\delta$ = {_SHIFT:g} sill"
+            steps, shifted, "--", color=_CURVE, linewidth=1.2, label=rf"$2\gamma-\delta$, $\delta$ = {_SHIFT:g} sill"
         )
-        ax.axvline(semivariogram.range_, color=_LINE, linewidth=0.8, linestyle=":", label=r"range $\rho$")
+        ax.axvline(semivariogram.range_, color=_CURVE, linewidth=0.8, linestyle=":", label=r"range $\rho$")
         ax.set(title=f"n = {n}", xlabel=_distance(semivariogram.unit))
     axes[0].set_ylabel("$W_2^2$ of the local models")
     axes[0].legend(fontsize=7, loc="upper left")
@@ -107,7 +107,7 @@ def draw_histograms(name: str) -> Figure | None:
         "cosine distance": pairs_of_features(problem, "cosine").dissimilarity,
         "Euclidean distance": np.sqrt(pairs_of_features(problem, "euclidean").dissimilarity),
     }
-    modelled = pairs_of_models(problem, 30)[0]
+    modelled = pairs_of_models(problem, 30, even=True)[0]
     together = pairs_of_features(problem, "cosine").together
     for ax, (title, values) in zip(axes, panels.items(), strict=False):
         _draw_histogram(ax, title, values, together)
@@ -225,7 +225,7 @@ def _draw_shares(ax: Axes, pairs: Pairs, limit: float) -> Any:
     counts = np.histogram2d(pairs.distance, pairs.dissimilarity, edges)[0]
     own = np.histogram2d(pairs.distance[pairs.together], pairs.dissimilarity[pairs.together], edges)[0]
     shares = np.where(counts >= _LEAST, 100 * own / np.maximum(counts, 1), np.nan)
-    image = ax.pcolormesh(edges[0], edges[1], shares.T, cmap="viridis_r", vmin=0, vmax=100)
+    image = ax.pcolormesh(edges[0], edges[1], shares.T, cmap="Blues", vmin=0, vmax=100)
     ax.set(xlim=(0, limit), ylim=(0, top))
     return image
 

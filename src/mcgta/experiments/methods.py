@@ -160,9 +160,7 @@ def peer_method(
     title: str, peer: Peer, *, by: str = "", radii: Callable[[Problem], Params] | None = None, **rest: Any
 ) -> Method:
     """Return the row of a peer, whose settings without labels are found by silhouette, by BIC, or by a rule for radii."""
-    free = {"silhouette": peer.by_silhouette, "bic": peer.by_bic}.get(by)
-    if radii is not None:
-        free = peer.by_rule(radii)
+    free = peer.by_rule(radii) if radii else {"silhouette": peer.by_silhouette, "bic": peer.by_bic}.get(by)
     return Method(title, peer.given if peer.counts else None, peer.tuned, free, **rest)
 
 

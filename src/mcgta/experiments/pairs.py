@@ -36,8 +36,13 @@ class Pairs:
     together: Mask
 
 
-def pairs_of_models(problem: Problem, n_neighbors: int, seed: int = 0) -> tuple[Pairs, Semivariogram]:
-    """Return pairs by their local models, half of them of places near each other, and the semivariogram."""
+def pairs_of_models(
+    problem: Problem, n_neighbors: int, *, even: bool = False, seed: int = 0
+) -> tuple[Pairs, Semivariogram]:
+    """Return pairs by their local models, and the semivariogram.
+
+    Half of the pairs are of places near each other, of which there would be few, unless all are to have ``even`` chances.
+    """
     places = read_positions(problem.positions, len(problem.X), groups=problem.groups, metric=problem.metric)
     data = sort_observations(problem.X, places, n_neighbors=n_neighbors, lags=0, seed=seed)
     models = fit_local_models(data.X, find_neighborhoods(data.positions, n_neighbors), alpha=_ALPHA)
@@ -46,9 +51,9 @@ def pairs_of_models(problem: Problem, n_neighbors: int, seed: int = 0) -> tuple[
     rng, count = np.random.default_rng(seed), len(data.X)
     i, j = rng.integers(count, size=(2, 4 * _PAIRS))
     distance = data.positions.of_pairs(i, j)
-    near = np.flatnonzero((distance <= 1.5 * semivariogram.range_) & (i != j))[: _PAIRS // 2]
-    rest = np.flatnonzero(np.isfinite(distance) & (i != j))[: _PAIRS // 2]
-    kept = np.union1d(near, rest)
+    kept = np.flatnonzero(np.isfinite(distance) & (i != j))[: _PAIRS // 2]
+    if not even:
+        kept = np.union1d(kept, np.flatnonzero((distance <= 1.5 * semivariogram.range_) & (i != j))[: _PAIRS // 2])
     truth = problem.truth[data.order]
     i, j = i[kept], j[kept]
     return Pairs(distance[kept], dissimilarity.of_pairs(i, j), truth[i] == truth[j]), semivariogram
