@@ -22,6 +22,7 @@ _NEIGHBORS = (15, 20, 30)
 _BINS, _LEAST = 60, 5
 _SHIFT = 0.25  # of the sill: the margin that is drawn
 _TOGETHER, _APART, _LINE, _CURVE = "#1f6fb2", "#e08214", "#222222", "#b2182b"
+_COLOURS = 20
 _DPI = 150
 
 
@@ -42,7 +43,7 @@ def draw(folder: Path, records: list[Record]) -> list[Path]:
         *((f"semivariogram-{_slug(name)}", _of(draw_semivariograms, name)) for name in ("inat subset", "regions")),
         *((f"histograms-{_slug(name)}", _of(draw_histograms, name)) for name in ("pavement", "series")),
         *((f"loss-{_slug(name)}", _of(draw_loss, name)) for name in ("inat subset", "regions")),
-        ("truth", draw_truths),
+        *((f"truth-{_slug(name)}", _of(draw_truth, name)) for name in SOURCES),
         *((f"curves-{_slug(name)}", _of_records(records, name)) for name in _curved(records)),
     ]
     written = []
@@ -147,35 +148,30 @@ def draw_loss(name: str) -> Figure | None:
     return figure
 
 
-def draw_truths() -> Figure | None:
-    """Maps of the true clusters of spatial data, and bands of those along time."""
-    found = {name: problem for name in SOURCES if (problem := load(name)) is not None}
-    maps = [name for name in found if found[name].kind == SPACE]
-    bands = [name for name in found if found[name].kind != SPACE]
+def draw_truth(name: str) -> Figure | None:
+    """A map of the true clusters, or a band of them along time."""
+    problem = load(name)
+    if problem is None:
+        return None
     from matplotlib import pyplot
 
-    rows: list[Any] = [[f"band {name}"] * max(1, len(maps)) for name in bands]
-    figure, axes = pyplot.subplot_mosaic(
-        rows + ([maps] if maps else []),
-        figsize=(4.6 * max(2, len(maps)), 0.8 * len(bands) + (4.2 if maps else 0)),
-        height_ratios=[0.8] * len(bands) + ([4.2] if maps else []),
-        layout="constrained",
-    )
-    for name in bands:
-        ax = axes[f"band {name}"]
-        ax.imshow(_codes(found[name])[None, :], aspect="auto", cmap="tab10", vmin=0, vmax=9, interpolation="nearest")
-        ax.set(yticks=[], title=f"{SOURCES[name].title}, {len(found[name].X):,} steps")
-        ax.title.set_fontsize(9)
-    for name in maps:
-        ax, problem = axes[name], found[name]
-        places = np.asarray(problem.positions)
+    spatial = problem.kind == SPACE
+    figure, ax = pyplot.subplots(figsize=(5.2, 4.6) if spatial else (9.0, 1.4), layout="constrained")
+    codes = np.unique(problem.truth, return_inverse=True)[1] % _COLOURS
+    colours: dict[str, Any] = {"cmap": "tab20" if problem.clusters > 10 else "tab10", "vmin": 0}
+    colours["vmax"] = _COLOURS - 1 if problem.clusters > 10 else 9
+    if spatial:
+        places, degrees = np.asarray(problem.positions), problem.metric == "haversine"
         order = np.random.default_rng(0).permutation(len(places))  # no cluster hides the others
-        x, y = places[order].T
-        ax.scatter(x, y, c=_codes(problem)[order], cmap="tab10", vmin=0, vmax=9, s=3, linewidths=0)
-        degrees = problem.metric == "haversine"
-        ax.set(title=SOURCES[name].title, xlabel="longitude" if degrees else "", ylabel="latitude" if degrees else "")
+        ax.scatter(places[order, 0], places[order, 1], c=codes[order], s=3, linewidths=0, **colours)
+        ax.set(xlabel="longitude" if degrees else "", ylabel="latitude" if degrees else "")
         ax.set_aspect(1 / np.cos(np.radians(places[:, 1].mean())) if degrees else 1)
-    figure.suptitle("True clusters")
+    else:
+        ax.imshow(codes[None, :], aspect="auto", interpolation="nearest", **colours)
+        ax.set(yticks=[], xlabel="step")
+    ax.set_title(
+        f"{SOURCES[name].title}: true clusters, {problem.clusters} on {len(problem.X):,} observations", fontsize=10
+    )
     return figure
 
 
@@ -235,10 +231,6 @@ def _draw_histogram(ax: Axes, title: str, values: Any, together: Any) -> None:
     for kept, colour, label in ((together, _TOGETHER, "within"), (~together, _APART, "between")):
         ax.hist(values[kept], edges, density=True, color=colour, alpha=0.55, label=label)
     ax.set(title=title, xlim=(0, edges[-1]))
-
-
-def _codes(problem: Problem) -> Any:
-    return np.unique(problem.truth, return_inverse=True)[1] % 10
 
 
 def _distance(unit: str) -> str:
