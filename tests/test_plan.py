@@ -1,0 +1,128 @@
+"""The plan has every table of the paper, and every method solves a small problem in each of its settings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mcgta.datasets import make_regions, make_series
+from mcgta.experiments import paper, plan
+from mcgta.experiments.ablations import ABLATIONS, CURVES, curve_method, curve_variants
+from mcgta.experiments.catalogue import METHODS, feature_radii, knee, place_radii
+from mcgta.experiments.cells import Cell, Unsuitable
+from mcgta.experiments.problems import SOURCES, SPACE, TIME, Problem
+
+
+def small(kind: str) -> Problem:
+    """Return a problem of two clusters that every method can be run on in no time."""
+    if kind == TIME:
+        series = make_series(240, n_clusters=2, n_features=2, segment_lengths=(8, 14), separation=1.5, random_state=3)
+        return Problem(series.X, series.positions, series.labels)
+    regions = make_regions(240, n_clusters=2, n_features=2, separation=1.5, random_state=3)
+    return Problem(regions.X, regions.positions, regions.labels, kind=SPACE)
+
+
+def test_every_row_and_column_of_table_1_is_planned() -> None:
+    planned = {(cell.data, cell.method) for cell in plan.cells(["baselines"])}
+    for data in paper.DATA:
+        for method in paper.METHODS:
+            assert (data, method) in planned
+
+
+def test_every_variant_of_the_ablations_is_planned() -> None:
+    for table, variants in paper.ABLATIONS.items():
+        assert set(variants) <= {cell.method for cell in plan.cells([table])}
+
+
+def test_cells_are_named_once() -> None:
+    keys = [cell.key for cell in plan.cells()]
+    assert len(keys) == len(set(keys))
+
+
+def test_what_is_asked_for_is_kept_to() -> None:
+    cells = plan.cells(["baselines"], ["pavement"], ["gmm"], seeds=2)
+    assert {cell.setting for cell in cells} == {"given", "tuned", "free"}
+    assert max(cell.seed for cell in cells) == 1
+    assert {cell.data for cell in plan.cells(quick=True)} <= set(plan.QUICK)
+
+
+def test_made_data_have_several_seeds_and_tuning_on_given_data_has_one() -> None:
+    count = {data: len(plan.cells(["baselines"], [data], ["gmm"])) for data in ("series", "pavement")}
+    assert count == {"series": 3 * SOURCES["series"].seeds, "pavement": 2 * SOURCES["pavement"].seeds + 1}
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("setting", ["given", "free"])
+def test_a_method_labels_every_row(name: str, setting: str) -> None:
+    method = METHODS[name]
+    problem = small(method.kinds[0])
+    if getattr(method, setting) is None:
+        with pytest.raises(Unsuitable):
+            method.attempts(setting, problem, 0)
+        return
+    attempts = list(method.attempts(setting, problem, 0))
+    assert len(attempts) == 1
+    assert attempts[0].labels is not None
+    assert attempts[0].labels.shape == (240,)
+    assert setting == "free" or attempts[0].params["n_clusters"] == 2
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.tuned])
+def test_tuning_gives_an_attempt_after_the_other(name: str) -> None:
+    method = METHODS[name]
+    attempts = method.attempts("tuned", small(method.kinds[0]), 0)
+    first, second = next(attempts), next(attempts)
+    assert first.params != second.params
+
+
+def test_a_method_for_time_does_not_suit_maps() -> None:
+    with pytest.raises(Unsuitable, match="time"):
+        METHODS["ticc"].attempts("given", small(SPACE), 0)
+
+
+@pytest.mark.parametrize(("table", "name"), [(table, name) for table in ABLATIONS for name in ABLATIONS[table]])
+def test_a_variant_is_tuned(table: str, name: str) -> None:
+    attempts = ABLATIONS[table][name].attempts("tuned", small(TIME), 0)
+    if name == "no hinge":
+        with pytest.raises(ValueError, match="hinge=False"):
+            next(attempts)
+        return
+    attempt = next(attempts)
+    assert attempt.labels is not None
+    assert attempt.labels.shape == (240,)
+
+
+def test_points_of_curves_are_named_by_parameter_and_value() -> None:
+    assert len(curve_variants()) == sum(map(len, CURVES.values()))
+    attempt = next(curve_method("beta=0.5").attempts("tuned", small(TIME), 0))
+    assert attempt.params["beta"] == 0.5
+    assert attempt.params["n_neighbors"] == 30
+
+
+def test_a_cell_of_run_times_is_one_fit() -> None:
+    for name in ("gmm", "mcgta", "mcgta-refined"):
+        solving = plan.solve(Cell("runtime", "series", name, "given", 0))
+        assert len(list(solving.attempts)) == 1
+
+
+def test_the_knee_is_where_distances_begin_to_rise() -> None:
+    curve = np.concatenate([np.linspace(0.1, 0.2, 90), np.linspace(0.5, 5.0, 10)])
+    assert 0.15 < knee(curve) < 0.6
+
+
+def test_radii_are_distances_to_the_nearest_in_their_own_unit() -> None:
+    problem = Problem(np.arange(10.0)[:, None] ** 2, np.arange(10.0), np.zeros(10, dtype=np.int64))
+    assert place_radii(problem, 2).tolist() == [1.0] * 8 + [2.0] * 2
+    assert feature_radii(problem, 1)[0] == 1.0
+    degrees = np.column_stack([np.arange(10.0), np.zeros(10)])
+    turned = Problem(problem.X, degrees, problem.truth, metric="haversine", kind=SPACE)
+    assert place_radii(turned, 1) == pytest.approx(111_195, rel=1e-3)
+
+
+def test_what_the_paper_printed_is_at_hand() -> None:
+    cell = paper.printed("gmm", "pavement")
+    assert cell is not None
+    assert (cell.ari, cell.ami) == (28.05, 28.74)
+    assert paper.printed("sticc", "inat") == paper.Printed(said="NC")
+    assert paper.printed("gmm", "elsewhere") is None
+    assert paper.printed_seconds("ticc", "vehicle") == 566
