@@ -1,0 +1,114 @@
+"""A hidden Markov model of one or several time series."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from mcgta.baselines.base import K_RULE, Baseline, Task, need
+from mcgta.baselines.plain import COVARIANCE_TYPES, STARTS_RULE
+from mcgta.parameters import INF, Rule
+from mcgta.types import Array, Labels
+
+
+class HMM(Baseline):
+    """A hidden Markov model with Gaussian states, by hmmlearn.
+
+    It maximises the likelihood of series whose state changes from row to row by fixed chances, each state with its own
+    Gaussian, and returns the likeliest path of states. Prefer it for time series at even steps whose number of states is
+    known: it learns how long states last.
+
+    Each group is a series of its own. Times only order the rows: steps and gaps between them are not seen. Features are
+    scaled to variance one, so that hmmlearn's weak priors do not depend on their unit.
+
+    Parameters
+    ----------
+    n_clusters : K states
+    covariance_type : "full", "tied" (one for all), "diag" or "spherical"
+    n_init : starts, of which the likeliest is kept
+    max_iter : steps of expectation-maximisation
+    tol : they stop when the log-likelihood gains less than this
+    random_state : seed of the starts
+
+    After ``fit`` there are ``converged_``, ``log_likelihood_`` (of the scaled features) and ``transitions_`` (K, K), the
+    chance of each state, in rows, to be followed by each, in hmmlearn's numbering of states.
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_clusters": K_RULE,
+        "covariance_type": Rule(words=COVARIANCE_TYPES),
+        "n_init": STARTS_RULE,
+        "max_iter": Rule(integer=(1, INF)),
+        "tol": Rule(real=(0, INF), above=True),
+    }
+    _metrics: ClassVar[tuple[str, ...] | None] = ("time",)
+
+    converged_: bool
+    log_likelihood_: float
+    transitions_: Array
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        covariance_type: str = "full",
+        n_init: int = 3,
+        max_iter: int = 200,
+        tol: float = 0.01,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.covariance_type = covariance_type
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _label(self, task: Task) -> Labels:
+        hmm = need("hmmlearn.hmm", "hmmlearn", "HMM")
+        scale = task.X.std(axis=0)
+        X = (task.X - task.X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+        lengths = [rows.size for rows in task.series]
+        found = []
+        with threadpool_limits(1), _quiet():
+            for start in range(self.n_init):
+                model = hmm.GaussianHMM(
+                    self.n_clusters,
+                    self.covariance_type,
+                    n_iter=self.max_iter,
+                    tol=self.tol,
+                    random_state=(task.seed + start) % 2**32,
+                ).fit(X, lengths)
+                found.append((float(model.score(X, lengths)), model))
+            self.log_likelihood_, best = max(found, key=lambda pair: pair[0])
+            labels = np.asarray(best.predict(X, lengths), dtype=np.int64)
+        self.transitions_ = np.asarray(best.transmat_)
+        history = list(best.monitor_.history)
+        # hmmlearn calls a model that has used up its steps converged.
+        self.converged_ = len(history) > 1 and history[-1] - history[-2] < self.tol
+        if not self.converged_:
+            warnings.warn(
+                f"HMM did not converge in max_iter={self.max_iter} steps; raise it, or tol={self.tol}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return labels
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep hmmlearn from logging; what it has to say is in ``converged_``."""
+    logger = logging.getLogger("hmmlearn")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,161 @@
+"""States of a time series by change points: first where it changes, then which segments are alike."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.spatial.distance import pdist
+from threadpoolctl import threadpool_limits
+
+from mcgta.baselines.base import K_RULE, Baseline, Task, need
+from mcgta.parameters import INF, Rule
+from mcgta.types import Array, Index, Labels
+
+_COSTS = ("rbf", "normal", "linear")
+_SAMPLE = 1000  # rows whose median distance is the width of the kernel
+_JUMP = 5
+
+
+class SegmentStates(Baseline):
+    """Change points by ruptures, then segments merged into states that recur.
+
+    Change points minimise the cost of the segments plus a penalty for each (PELT, exact): the spread in the feature space
+    of a Gaussian kernel, or -2 log-likelihood of a Gaussian for each segment, or the spread around its mean. Then the two
+    states whose union costs the least log-likelihood, as one Gaussian in place of two, are merged until K are left. Prefer it
+    for time series with abrupt changes between long segments, whose number is not known. At worst it takes time square in the
+    length of a series; "normal" is the slowest.
+
+    ClaSP, another detector of states, is not offered: its package claspy pins versions that do not go with current Numba.
+
+    Each group is a series of its own, and states are shared. Times only order the rows. Features are scaled to variance one.
+
+    Parameters
+    ----------
+    n_clusters : K states; fewer are found if there are fewer segments
+    cost : "rbf" (any change of distribution), "normal" (changes of mean or covariance), or "linear" (changes of mean)
+    penalty : the cost of a change point. By default log(N)/2 for "rbf", p log(N)/2 for "normal", with p = d(d+3)/2 the
+        numbers that make a Gaussian, and d log(N) for "linear", N the length of the series
+    min_size : least rows of a segment; for "normal" more than the features, which is seen to
+    jump : "normal" only: change points are multiples of this, 5 by default; 1 is exact and slow
+    random_state : seed of the sample that gives the kernel's width, the median distance
+
+    After ``fit``, ``n_segments_`` tells how many segments there were.
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_clusters": K_RULE,
+        "cost": Rule(words=_COSTS),
+        "penalty": Rule(real=(0, INF), above=True, none=True),
+        "min_size": Rule(integer=(1, INF)),
+        "jump": Rule(integer=(1, INF), none=True),
+    }
+    _metrics: ClassVar[tuple[str, ...] | None] = ("time",)
+
+    n_segments_: int
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        cost: str = "rbf",
+        penalty: float | None = None,
+        min_size: int = 10,
+        jump: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.cost = cost
+        self.penalty = penalty
+        self.min_size = min_size
+        self.jump = jump
+        self.random_state = random_state
+
+    def _label(self, task: Task) -> Labels:
+        if self.jump is not None and self.cost != "normal":
+            raise ValueError(f"jump={self.jump!r} has no effect with cost={self.cost!r}; it must be None")
+        ruptures = need("ruptures", "ruptures", "SegmentStates")
+        scale = task.X.std(axis=0)
+        X = (task.X - task.X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+        width = _median_square(X, task.seed) if self.cost == "rbf" else 1.0
+        with threadpool_limits(1):
+            segments = [rows[part] for rows in task.series for part in self._cut(ruptures, X[rows], width)]
+            states = merge(X, segments, self.n_clusters)
+        self.n_segments_ = len(segments)
+        labels = np.empty(len(X), dtype=np.int64)
+        for rows, state in zip(segments, states, strict=True):
+            labels[rows] = state
+        return labels
+
+    def _cut(self, ruptures: Any, X: Array, width: float) -> list[slice]:
+        """Return the segments of one series."""
+        count, d = X.shape
+        least = max(self.min_size, d + 1) if self.cost == "normal" else self.min_size
+        if count < 2 * least:
+            return [slice(0, count)]
+        penalty = self.penalty
+        if penalty is None:
+            penalty = float(np.log(count) * {"rbf": 0.5, "normal": d * (d + 3) / 4, "linear": d}[self.cost])
+        if self.cost == "normal":
+            jump = min(self.jump or _JUMP, count)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="New behaviour in v1.1.5")  # constant segments get a variance
+                detector = ruptures.Pelt(model="normal", min_size=least, jump=jump)
+        else:
+            params = {"gamma": 1.0 / width} if self.cost == "rbf" else None
+            detector = ruptures.KernelCPD(kernel=self.cost, params=params, min_size=least)
+        ends = [0, *map(int, detector.fit(X).predict(pen=penalty))]
+        return [slice(a, b) for a, b in pairwise(ends)]
+
+
+def _median_square(X: Array, seed: int) -> float:
+    """Return the median squared distance of pairs among a sample of the rows; 1 if it is zero."""
+    rows = np.random.default_rng(seed).permutation(len(X))[:_SAMPLE]
+    return float(np.median(pdist(X[rows], "sqeuclidean"))) or 1.0
+
+
+def merge(X: Array, segments: list[Index], n_states: int) -> Labels:
+    """Return the state of each segment, after the merges of least loss in log-likelihood.
+
+    Covariances are shrunk to the overall one with the weight of d + 2 rows, so that short segments can be compared.
+    """
+    d = X.shape[1]
+    overall = np.cov(X.T, bias=True).reshape(d, d) + 1e-9 * np.eye(d)
+    sizes = np.array([rows.size for rows in segments], dtype=float)
+    means = np.array([X[rows].mean(axis=0) for rows in segments])
+    scatters = np.array([(X[rows] - mean).T @ (X[rows] - mean) for rows, mean in zip(segments, means, strict=True)])
+    states = np.arange(len(segments))
+
+    def code_length(size: Array, scatter: Array) -> Array:
+        shrunk = (scatter + (d + 2) * overall) / (size + d + 2)[..., None, None]
+        return np.asarray(0.5 * size * np.linalg.slogdet(shrunk)[1])
+
+    def losses(k: int, others: Index) -> Array:
+        shift = means[others] - means[k]
+        reduced = sizes[k] * sizes[others] / (sizes[k] + sizes[others])
+        joint = scatters[k] + scatters[others] + reduced[:, None, None] * shift[:, :, None] * shift[:, None, :]
+        return code_length(sizes[k] + sizes[others], joint) - lengths[k] - lengths[others]
+
+    lengths = code_length(sizes, scatters)
+    table = np.full((len(segments), len(segments)), np.inf)
+    for k in range(1, len(segments)):
+        table[k, :k] = losses(k, np.arange(k))
+    alive = np.ones(len(segments), dtype=bool)
+    for _ in range(len(segments) - n_states):
+        a, b = np.unravel_index(int(table.argmin()), table.shape)
+        keep, gone = int(min(a, b)), int(max(a, b))
+        shift = means[gone] - means[keep]
+        total = sizes[keep] + sizes[gone]
+        scatters[keep] += scatters[gone] + sizes[keep] * sizes[gone] / total * np.outer(shift, shift)
+        means[keep] += sizes[gone] / total * shift
+        sizes[keep] = total
+        lengths[keep] = code_length(sizes[keep : keep + 1], scatters[keep : keep + 1])[0]
+        states[states == gone] = keep
+        alive[gone] = False
+        table[gone], table[:, gone] = np.inf, np.inf
+        others = np.flatnonzero(alive & (np.arange(len(segments)) != keep))
+        fresh = losses(keep, others)
+        table[np.maximum(others, keep), np.minimum(others, keep)] = fresh
+    return states

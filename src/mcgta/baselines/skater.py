@@ -1,0 +1,175 @@
+"""Regions of a map by cutting a spanning tree (SKATER)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components, depth_first_order, minimum_spanning_tree
+from scipy.spatial import KDTree
+
+from mcgta.baselines.base import K_RULE, Baseline, Task
+from mcgta.parameters import INF, Rule
+from mcgta.positions import Positions
+from mcgta.stages.neighborhoods import find_neighborhoods
+from mcgta.types import Array, Index, Labels
+
+
+class SKATER(Baseline):
+    """SKATER of Assuncao and others (2006): a map cut into contiguous regions.
+
+    Neighbours in position make a graph. Its spanning tree of least differences in features is cut where the sum of
+    squared distances to the regions' means falls the most, one edge at a time, until there are K regions. Prefer it where
+    clusters are contiguous regions with clear borders, each at one place; a state that recurs elsewhere is another region.
+
+    The results are those of spopt's ``Skater`` with squared Euclidean distances. Cuts are compared by sums over subtrees, in
+    linear time for each region; spopt goes through all rows for each edge and holds the distances of all pairs.
+
+    Parameters
+    ----------
+    n_clusters : K regions, over all groups
+    n_neighbors : each row is linked with its nearest in position, this many
+    floor : least rows of a region. Fewer than K regions are found, with a warning, where no cut leaves that many
+    metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
+
+    Parts of the graph that are not connected are joined by their nearest pairs. Groups are never joined: each is at least one
+    region, so that K must not be smaller than their number.
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_clusters": K_RULE,
+        "n_neighbors": Rule(integer=(1, INF)),
+        "floor": Rule(integer=(1, INF)),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 5,
+        n_neighbors: int = 8,
+        *,
+        floor: int = 1,
+        metric: Any = "auto",
+        metric_params: dict[str, Any] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.floor = floor
+        self.metric = metric
+        self.metric_params = metric_params
+
+    def _label(self, task: Task) -> Labels:
+        groups, count = len(task.series), len(task.X)
+        if self.n_clusters < groups:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} but there are {groups} groups, and no region reaches over two; n_clusters must "
+                "not be smaller"
+            )
+        if self.n_clusters * self.floor > count:
+            raise ValueError(
+                f"floor={self.floor} but {count} rows cannot be {self.n_clusters} regions of that many; floor must be at most "
+                f"{count // self.n_clusters}"
+            )
+        i, j = contiguity(task.positions, self.n_neighbors)
+        labels, found = cut_tree(task.X, spanning_tree(task.X, i, j), self.n_clusters, self.floor)
+        if found < self.n_clusters:
+            warnings.warn(
+                f"SKATER found {found} regions, not n_clusters={self.n_clusters}: no other cut leaves floor={self.floor} rows "
+                "on both sides",
+                UserWarning,
+                stacklevel=2,
+            )
+        return labels
+
+
+def contiguity(positions: Positions, n_neighbors: int) -> tuple[Index, Index]:
+    """Return the edges i < j of the graph of nearest neighbours, connected within each group."""
+    edges: list[Index] = []
+    for code in np.unique(positions.groups):
+        rows = np.flatnonzero(positions.groups == code)
+        if rows.size < 2:
+            continue
+        places = positions.take(rows)
+        near = find_neighborhoods(places, min(n_neighbors + 1, rows.size)).indices
+        i = np.repeat(np.arange(rows.size), near.shape[1])
+        found = np.column_stack([i, near.ravel()])
+        edges.append(rows[_bridge(places, found[found[:, 0] != found[:, 1]])])
+    pairs = np.sort(np.concatenate([np.empty((0, 2), dtype=np.int64), *edges]), axis=1)
+    pairs = np.unique(pairs, axis=0)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _bridge(places: Positions, pairs: Index) -> Index:
+    """Add the nearest pair between a part of the graph and the others until there is one part; the smallest part goes first."""
+    count = len(places)
+    parts = _components(count, pairs)
+    while (sizes := np.bincount(parts)).size > 1:
+        inside = np.flatnonzero(parts == int(sizes.argmin()))
+        outside = np.flatnonzero(parts != int(sizes.argmin()))
+        if places.points is None:
+            table = places.between(inside, outside)
+            a, b = divmod(int(table.argmin()), outside.size)
+        else:
+            # Nearest by the chord, which orders pairs as the great circle does.
+            far, nearest = KDTree(places.points[outside]).query(places.points[inside])
+            a = int(far.argmin())
+            b = int(nearest[a])
+        joined = np.array([[inside[a], outside[b]]])
+        pairs = np.concatenate([pairs, joined])
+        parts = _components(count, np.column_stack([parts[joined[:, 0]], parts[joined[:, 1]]]))[parts]
+        parts = np.unique(parts, return_inverse=True)[1]
+    return pairs
+
+
+def _components(count: int, pairs: Index) -> Index:
+    graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+
+
+def spanning_tree(X: Array, i: Index, j: Index) -> csr_array:
+    """Return the symmetric graph of the edges that span each part with the least differences in features."""
+    differences = ((X[i] - X[j]) ** 2).sum(axis=1)
+    # A tree depends on the order of its edges only; ranks order ties, too, and none is zero, which would be no edge.
+    rank = np.empty(i.size)
+    rank[np.lexsort((j, i, differences))] = np.arange(1, i.size + 1)
+    tree = minimum_spanning_tree(coo_array((rank, (i, j)), shape=(len(X), len(X))).tocsr())
+    return csr_array(tree + tree.T)
+
+
+def cut_tree(X: Array, tree: csr_array, n_regions: int, floor: int) -> tuple[Labels, int]:
+    """Cut the edges of greatest gain until there are ``n_regions``; return the labels and the number of regions."""
+    X = X - X.mean(axis=0)
+    count, labels = connected_components(tree, directed=False)
+    labels = np.asarray(labels, dtype=np.int64)
+    cuts = [_best_cut(X, tree, np.flatnonzero(labels == k), floor) for k in range(count)]
+    while count < n_regions:
+        k = int(np.argmax([gain for gain, _ in cuts]))
+        if cuts[k][0] == -np.inf:
+            break
+        labels[cuts[k][1]] = count
+        cuts[k] = _best_cut(X, tree, np.flatnonzero(labels == k), floor)
+        cuts.append(_best_cut(X, tree, np.flatnonzero(labels == count), floor))
+        count += 1
+    return labels, count
+
+
+def _best_cut(X: Array, tree: csr_array, rows: Index, floor: int) -> tuple[float, Index]:
+    """Return by how much the best cut of a region lowers the sum of squares, -inf if none is allowed, and the rows cut off."""
+    size = rows.size
+    if size < 2 * floor or size < 2:
+        return -np.inf, rows[:0]
+    part = tree[rows][:, rows]
+    order, parents = depth_first_order(part, 0, directed=False)
+    below = np.ones(size, dtype=np.int64)
+    for row in order[:0:-1].tolist():
+        below[parents[row]] += below[row]
+    # In depth-first order the rows below an edge follow one another.
+    sums = np.concatenate([np.zeros((1, X.shape[1])), np.cumsum(X[rows[order]], axis=0)])
+    starts, sizes = np.arange(1, size), below[order[1:]]
+    inner = sums[starts + sizes] - sums[starts]
+    outer = sums[-1] - inner
+    gains = (inner**2).sum(axis=1) / sizes + (outer**2).sum(axis=1) / (size - sizes) - (sums[-1] ** 2).sum() / size
+    gains[(sizes < floor) | (size - sizes < floor)] = -np.inf
+    best = int(gains.argmax())
+    return float(gains[best]), rows[order[starts[best] : starts[best] + sizes[best]]]
