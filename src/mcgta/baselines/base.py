@@ -29,11 +29,13 @@ class Task:
     X : (N, d) features
     positions : of the rows, with their groups; steps of time where none were given
     seed : for everything that is random
+    rows : (N,) the caller's row of each
     """
 
     X: Array
     positions: Positions
     seed: int
+    rows: Index
 
     @property
     def series(self) -> list[Index]:
@@ -88,7 +90,7 @@ class Baseline(ClusterMixin, BaseEstimator):
                 f"{len(features)}); n_clusters must not be larger"
             )
         order = places.order(features)
-        task = Task(features[order], places.take(order), draw_seed(params.get("random_state", 0)))
+        task = Task(features[order], places.take(order), draw_seed(params.get("random_state", 0)), order)
         found = np.empty(len(features), dtype=np.int64)
         found[order] = self._label(task)
         self.labels_ = number(found)
