@@ -90,6 +90,7 @@ class HMM(Baseline):
             self.log_likelihood_, best = max(found, key=lambda pair: pair[0])
             labels = np.asarray(best.predict(X, lengths), dtype=np.int64)
         self.transitions_ = np.asarray(best.transmat_)
+        self.bic_ = float(best.bic(X, lengths))
         history = list(best.monitor_.history)
         # hmmlearn calls a model that has used up its steps converged.
         self.converged_ = len(history) > 1 and history[-1] - history[-2] < self.tol

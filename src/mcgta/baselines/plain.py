@@ -89,7 +89,7 @@ class GMM(Baseline):
         self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:
-        labels, self.converged_ = fit_mixture(
+        labels, self.converged_, self.bic_ = fit_mixture(
             task.X,
             n_components=self.n_clusters,
             covariance_type=self.covariance_type,
@@ -154,8 +154,8 @@ class HDBSCAN(Baseline):
         return np.asarray(model.fit_predict(task.X), dtype=np.int64)
 
 
-def fit_mixture(X: Array, **options: Any) -> tuple[Labels, bool]:
-    """Return the labels of a Gaussian mixture with scikit-learn's options, and whether it has converged."""
+def fit_mixture(X: Array, **options: Any) -> tuple[Labels, bool, float]:
+    """Return the labels of a Gaussian mixture with scikit-learn's options, whether it has converged, and its BIC."""
     with threadpool_limits(1):  # products may depend on the number of threads in their last bits
         model = mixture.GaussianMixture(**options).fit(X)
-        return np.asarray(model.predict(X), dtype=np.int64), bool(model.converged_)
+        return np.asarray(model.predict(X), dtype=np.int64), bool(model.converged_), float(model.bic(X))

@@ -80,7 +80,7 @@ class WindowedGMM(Baseline):
                 f"n_clusters={self.n_clusters}; n_neighbors must be smaller"
             )
         labels = np.full(len(task.X), -1, dtype=np.int64)
-        labels[rows], self.converged_ = fit_mixture(
+        labels[rows], self.converged_, self.bic_ = fit_mixture(
             local_moments(models.take(rows), task.X),
             n_components=self.n_clusters,
             covariance_type=self.covariance_type,
