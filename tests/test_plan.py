@@ -12,6 +12,8 @@ from mcgta.experiments.catalogue import METHODS, feature_radii, knee, place_radi
 from mcgta.experiments.cells import Cell, Unsuitable
 from mcgta.experiments.problems import SOURCES, SPACE, TIME, Problem
 
+pytestmark = pytest.mark.filterwarnings("ignore:semivariogram", "ignore:labels still changed", "ignore:HMM did not")
+
 
 def small(kind: str) -> Problem:
     """Return a problem of two clusters that every method can be run on in no time."""

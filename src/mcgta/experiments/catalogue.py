@@ -185,7 +185,7 @@ METHODS: dict[str, Method] = {
         "MC-GTA without constraint",
         None,
         tune_mcgta(_WITHOUT),
-        free_mcgta(beta=0.0, refine=False),
+        free_mcgta(dissimilarity="wasserstein2", beta=0.0, refine=False),
         rule="settings of Algorithm 1 by evidence, beta = 0",
         random=False,
     ),
