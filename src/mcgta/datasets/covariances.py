@@ -39,9 +39,10 @@ def make_covariances(
 
 
 def perturb(covariance: Array, scales: Array, rng: np.random.Generator, *, limit: float | None = LIMIT) -> Array:
-    """Add symmetric Gaussian noise of the given scales, at most ``limit`` of the largest entry, and keep them positive definite.
+    """Add symmetric Gaussian noise of the given scales and keep the results positive definite.
 
-    Returns (len(scales), d, d). Eigenvalues below a hundredth of the least one of ``covariance`` are raised to it.
+    Returns (len(scales), d, d). Scales are at most ``limit`` of the largest entry. Eigenvalues below a hundredth of the
+    least one of ``covariance`` are raised to it.
     """
     d = covariance.shape[0]
     if limit is not None:
