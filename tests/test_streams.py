@@ -77,12 +77,13 @@ def test_the_size_of_blocks_changes_nothing(count, block_size, seed, repeats):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stream", [stream_series, stream_regions])
-def test_a_million_rows_are_streamed_in_little_memory(stream):
-    rows, counted, spread = 0, 0, np.zeros((5, 5))
-    covariance = np.zeros((5, 5))
+@pytest.mark.parametrize(
+    ("stream", "d", "knobs"), [(stream_series, 5, {"segment_lengths": (2000, 6000)}), (stream_regions, 3, {})]
+)
+def test_a_million_rows_are_streamed_in_little_memory(stream, d, knobs):
+    rows, counted, spread, covariance = 0, 0, np.zeros((d, d)), np.zeros((d, d))
     tracemalloc.start()
-    for block in stream(1_000_000, n_clusters=2, noise=0.0, block_size=50_000):
+    for block in stream(1_000_000, n_clusters=2, n_features=d, noise=0.0, block_size=50_000, **knobs):
         rows += len(block.X)
         chosen = block.X[block.labels == 0]
         counted += len(chosen)
@@ -91,7 +92,7 @@ def test_a_million_rows_are_streamed_in_little_memory(stream):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert rows == 1_000_000
-    assert peak < 25e6  # all features together take 40 MB
+    assert peak < 0.6 * 8 * rows * d  # of what all features take
     np.testing.assert_allclose(spread / counted, covariance, atol=0.05)
 
 
@@ -104,7 +105,7 @@ def test_the_number_of_segments_can_be_given_in_place_of_the_length():
 
 
 def test_the_number_of_segments_can_be_random():
-    counts = {len(runs(make_series(n_segments=(2, 5), random_state=seed).labels)) for seed in range(40)}
+    counts = {len(runs(make_series(n_segments=(2, 5), random_state=seed).labels)) for seed in range(20)}
     assert counts == {2, 3, 4, 5}
 
 

@@ -124,15 +124,15 @@ def load_gesture(
 ) -> DataSet:
     """Load Gesture: eight movements of a hand, 705 thousand steps in the paper's version.
 
-    Reads the archive's ``UWaveGestureLibrary`` as .ts or .arff, unpacked or in its zip, or ``gesture.npz`` with arrays
-    ``X`` (records, steps, channels) and ``y`` (records,). The archive has had two versions: the paper's training half
-    has 2,238 records, the one of 2018 has 120.
+    Reads the archive's ``UWaveGestureLibrary`` as .ts or .arff, unpacked or in its zip, or ``gesture.npz`` with arrays ``X``
+    (records, steps, channels) and ``y`` (records,). The archive of 2018 has 120 records for training and 320 for testing; the paper
+    speaks of 2,238 in all, as about half of the 4,478 that were recorded. Whichever version a file is of is read as it is.
 
     Parameters
     ----------
     data_home : folder to look in, and to download into; None for those of ``MCGTA_DATA`` and the cache
     download : whether files that are not there may be downloaded
-    split : {"train", "test", "all"}, the archive's halves; the paper takes the training half
+    split : {"train", "test", "all"}, the archive's halves
     shuffle : whether records come in random order, as in the paper
     record_groups : whether each record is a group of its own, so that no neighbourhood reaches into the next; in the paper
         all records are one series
