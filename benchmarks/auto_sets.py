@@ -21,7 +21,7 @@ import numpy as np
 
 from data_sets import Labelled, read_labelled
 from mcgta.datasets import make_fields, make_regions, make_series
-from mcgta.datasets.synthetic import make_covariances
+from mcgta.datasets.covariances import make_covariances
 from other_sets import LONG, OTHERS, TAILS, Maker, labelled
 
 SHORT = (6, 30)  # steps of 5 observations

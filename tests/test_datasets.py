@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import naive
-from mcgta.datasets.synthetic import make_covariances, make_regions, make_series, perturb
+from mcgta.datasets.covariances import make_covariances, perturb
+from mcgta.datasets.synthetic import make_regions, make_series
 
 
 def segments(labels):

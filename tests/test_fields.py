@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 import naive
 from mcgta.datasets import make_fields
-from mcgta.datasets.synthetic import space_centres
+from mcgta.datasets.covariances import space_centres
 
 
 def correlation_at(sample, low, high):

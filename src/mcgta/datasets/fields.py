@@ -6,7 +6,8 @@ import numpy as np
 from scipy.linalg import cholesky
 from scipy.spatial.distance import cdist
 
-from mcgta.datasets.synthetic import Sample, make_covariances, space_centres
+from mcgta.datasets.covariances import make_covariances, space_centres
+from mcgta.datasets.sample import Sample
 from mcgta.types import Array
 
 KERNELS = ("gaussian", "exponential")

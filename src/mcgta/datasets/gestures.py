@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcgta.datasets.synthetic import Sample
+from mcgta.datasets.sample import Sample
 from mcgta.types import Array
 
 _HARMONICS = np.arange(1, 5)

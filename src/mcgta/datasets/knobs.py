@@ -1,0 +1,54 @@
+"""What each knob of the generators of synthetic data may be, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mcgta.parameters import INF, Rule, check_value
+
+_COUNT = Rule(integer=(1, INF))
+_POSITIVE = Rule(real=(0, INF), above=True)
+_NOT_NEGATIVE = Rule(real=(0, INF))
+
+SINGLE: dict[str, Rule] = {
+    "n_samples": Rule(integer=(1, INF), none=True),
+    "n_clusters": _COUNT,
+    "n_features": _COUNT,
+    "batch": _COUNT,
+    "block_size": _COUNT,
+    "noise": _NOT_NEGATIVE,
+    "noise_limit": Rule(real=(0, INF), none=True),
+    "separation": _NOT_NEGATIVE,
+    "log_scale": _POSITIVE,
+    "shift": _NOT_NEGATIVE,
+    "repeats": Rule(flag=True),
+    "extent": _POSITIVE,
+    "spacing": _NOT_NEGATIVE,
+    "concentration": _POSITIVE,
+    "random_state": Rule(integer=(0, INF), none=True, kinds=(np.random.Generator, np.random.SeedSequence)),
+}
+PAIRS: dict[str, Rule] = {"segment_lengths": _COUNT, "sizes": _COUNT, "n_segments": _COUNT, "spread": _POSITIVE}
+
+
+def check_knobs(knobs: Mapping[str, Any]) -> None:
+    """Raise a ValueError that names the knob, its value and what is allowed, if one is wrong."""
+    for name, value in knobs.items():
+        if name in SINGLE:
+            check_value(name, value, SINGLE[name])
+        elif name in PAIRS and not (value is None and name in ("sizes", "n_segments")):
+            _check_pair(name, value, PAIRS[name])
+
+
+def _check_pair(name: str, value: Any, rule: Rule) -> None:
+    """Refuse what is not a least and a greatest value; of segments there may be one number, too."""
+    if name == "n_segments" and rule.accepts(value):
+        return
+    pair = tuple(value) if isinstance(value, (tuple, list, np.ndarray)) else ()
+    if len(pair) != 2 or not all(rule.accepts(part) for part in pair) or pair[0] > pair[1]:
+        single = f"{rule.describe()}, or " if name == "n_segments" else ""
+        raise ValueError(
+            f"{name}={value!r} is not allowed: {name} must be {single}two, the least and the greatest, each {rule.describe()}"
+        )

@@ -1,0 +1,195 @@
+"""Data sets in plain files: prepared npz archives, and texts as the paper's authors publish them.
+
+Files are read strictly: what is malformed gives a ValueError that names the file and, in texts, the line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcgta.datasets.cache import DataFile, Forms
+from mcgta.datasets.loaded import About, DataSet, assemble
+from mcgta.types import Array, Index
+
+AUTHORS = "https://github.com/Octopolugal/MC-GTA"
+_RAW = "https://raw.githubusercontent.com/Octopolugal/MC-GTA/ae579c4ef5308601ab82ba82792e8ce7871def87/data"
+PREPARED = "prepared arrays"
+TEXTS = "the authors' texts"
+
+
+def prepared_file(name: str) -> tuple[DataFile, ...]:
+    """Return the npz archive of a data set."""
+    return (DataFile((f"{name}.npz",), note="arrays X, y, and coords for places"),)
+
+
+def author_texts(data: str, labels: str, checksums: tuple[str, str] | None = None) -> tuple[DataFile, ...]:
+    """Return the two text files of a data set in the authors' repository; only those with checksums are published."""
+    if checksums is None:
+        return DataFile((data,)), DataFile((labels,))
+    return tuple(
+        DataFile((path,), f"{_RAW}/{path}", f"sha256:{checksum}")
+        for path, checksum in zip((data, labels), checksums, strict=True)
+    )
+
+
+def plain_forms(name: str, texts: tuple[DataFile, ...] | None = None) -> Forms:
+    """Return the plain forms of a data set."""
+    return {PREPARED: prepared_file(name)} | ({} if texts is None else {TEXTS: texts})
+
+
+def read_plain(
+    form: str, paths: Sequence[Path], about: About, *, n_features: int, names: dict[int, str] | None = None
+) -> DataSet:
+    """Read a data set in one of its plain forms.
+
+    Parameters
+    ----------
+    n_features : columns of features in the authors' texts; where positions are places, the last two columns are
+        longitude and latitude
+    names : what labels are called
+    """
+    if form == PREPARED:
+        return read_prepared(paths[0], about, names=names)
+    table = read_table(paths[0])
+    placed = about.metric == "haversine"
+    if table.shape[1] < n_features + 2 * placed:
+        raise ValueError(f"{paths[0]}: lines have {table.shape[1]} numbers, expected {n_features + 2 * placed} or more")
+    labels = read_codes(paths[1])
+    if len(labels) != len(table):
+        raise ValueError(f"{paths[1]}: there are {len(labels)} labels, but {len(table)} lines in {paths[0]}")
+    places = read_places(table[:, -2:], paths[0]) if placed else None
+    return assemble(about, table[:, :n_features], labels, positions=places, names=names)
+
+
+def read_prepared(path: Path, about: About, *, names: dict[int, str] | None = None) -> DataSet:
+    """Read arrays ``X``, ``y`` and, for places, ``coords``; ``t`` and ``groups`` if they are there."""
+    arrays = read_arrays(path, ("X", "y", "coords") if about.metric == "haversine" else ("X", "y"))
+    X, labels = arrays["X"], arrays["y"]
+    if X.ndim != 2 or X.dtype.kind not in "fiu":
+        raise ValueError(f"{path}: X must be a table of numbers, is of shape {X.shape} and type {X.dtype}")
+    for name in ("y", "coords", "t", "groups"):
+        if name in arrays and len(arrays[name]) != len(X):
+            raise ValueError(f"{path}: {name} has {len(arrays[name])} rows, but X has {len(X)}")
+    positions: Array | None = None
+    if about.metric == "haversine":
+        positions = read_places(arrays["coords"], path)
+    elif "t" in arrays and np.unique(np.diff(arrays["t"])).size > 1:  # else the order of the rows says the same
+        positions = np.asarray(arrays["t"], dtype=np.float64)
+    return assemble(about, X, labels.tolist(), positions=positions, groups=arrays.get("groups"), names=names)
+
+
+def read_arrays(path: Path, needed: Iterable[str]) -> dict[str, NDArray[np.generic]]:
+    """Read an npz archive that holds the needed arrays; nothing in it is unpickled."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+        raise ValueError(f"{path} is not an npz archive of plain arrays: {error}") from error
+    missing = [name for name in needed if name not in arrays]
+    if missing:
+        raise ValueError(f"{path} has no array {', '.join(missing)}; it has {', '.join(arrays) or 'none'}")
+    return arrays
+
+
+def read_places(places: NDArray[np.generic], path: Path) -> Array:
+    """Check longitudes and latitudes in degrees."""
+    if places.ndim != 2 or places.shape[1] != 2 or places.dtype.kind not in "fiu":
+        raise ValueError(f"{path}: coordinates must be (N, 2) longitudes and latitudes, are of shape {places.shape}")
+    degrees = places.astype(np.float64)
+    bad = ~((np.abs(degrees[:, 0]) <= 180) & (np.abs(degrees[:, 1]) <= 90))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"{path}: place {row} is {degrees[row].tolist()}, which is no longitude and latitude")
+    return degrees
+
+
+def read_table(path: Path) -> Array:
+    """Read a table of numbers, separated by commas."""
+    rows: list[list[float]] = []
+    for at, line in numbered_lines(path):
+        rows.append([read_number(text, path, at) for text in line.split(",")])
+        if len(rows[-1]) != len(rows[0]):
+            raise ValueError(f"{path}, line {at}: {len(rows[-1])} numbers, but {len(rows[0])} in the lines before")
+    if not rows:
+        raise ValueError(f"{path} is empty")
+    return np.array(rows)
+
+
+def read_codes(path: Path) -> Index:
+    """Read labels, one whole number a line; 4.0 is 4."""
+    found = []
+    for at, line in numbered_lines(path):
+        value = read_number(line, path, at)
+        if not value.is_integer():
+            raise ValueError(f"{path}, line {at}: {line!r} is not a whole number")
+        found.append(int(value))
+    return np.array(found, dtype=np.int64)
+
+
+def read_number(text: str, path: Path | str, line: int) -> float:
+    """Read a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"{path}, line {line}: {text.strip()[:40]!r} is not a finite number")
+    return value
+
+
+def numbered_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """Lines of a text that are not blank, with their numbers."""
+    with path.open("rb") as file:
+        yield from decoded_lines(file, path, encoding)
+
+
+def decoded_lines(file: Iterable[bytes], path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """Lines of an open file that are not blank, with their numbers."""
+    for at, raw in enumerate(file, start=1):
+        try:
+            line = raw.decode(encoding).strip("\r\n")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}, line {at}: this is no text in {encoding}: {error.reason}") from None
+        if at == 1:
+            line = line.removeprefix("\ufeff")
+        if line.strip():
+            yield at, line
+
+
+def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Rows of a table with a header, by names in lower case without blanks and underscores, with their lines.
+
+    A zip archive stands for the only csv file in it.
+    """
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            inside = [name for name in archive.namelist() if name.lower().endswith(".csv")]
+            if len(inside) != 1:
+                raise ValueError(f"{path} must hold one csv file, holds {len(inside)}")
+            with archive.open(inside[0]) as file:
+                yield from _csv_rows(io.TextIOWrapper(file, "utf-8-sig", newline=""), path)
+    else:
+        with path.open(encoding="utf-8-sig", newline="") as text:
+            yield from _csv_rows(text, path)
+
+
+def _csv_rows(text: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    reader = csv.reader(text)
+    try:
+        header = [name.strip().lower().replace(" ", "").replace("_", "") for name in next(reader, [])]
+        for row in reader:
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise ValueError(f"{path}, line {reader.line_num}: {len(row)} fields, but {len(header)} in the header")
+            yield reader.line_num, dict(zip(header, row, strict=True))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from error
