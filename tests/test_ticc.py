@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
 
 from mcgta.baselines.inverse_covariance import Clusters, ObjectiveWarning, Problem, alternate, start_labels
 from mcgta.baselines.ticc import TICC, Chain, FastTICC, Windows
@@ -38,8 +39,9 @@ def segments(
 ) -> tuple[Array, Labels]:
     """Segments of mean 0 that differ in dependence only, the kind of data of the TICC paper."""
     rng = np.random.default_rng(seed)
-    roots = [np.linalg.cholesky(random_field(width, d, length, rng)) for _ in range(max(states) + 1)]
-    parts = [np.linalg.solve(roots[k].T, rng.normal(size=length * d)).reshape(length, d) for k in states]
+    with threadpool_limits(limits=1):
+        roots = [np.linalg.cholesky(random_field(width, d, length, rng)) for _ in range(max(states) + 1)]
+        parts = [np.linalg.solve(roots[k].T, rng.normal(size=length * d)).reshape(length, d) for k in states]
     return np.concatenate(parts), np.repeat(states, length)
 
 
@@ -305,3 +307,11 @@ def test_a_run_that_is_cut_short_says_so() -> None:
         model = TICC(3, window=3, beta=0, max_iter=1).fit(X)
     assert not model.converged_
     assert model.n_iter_ == 1
+
+
+def test_precisions_that_miss_the_best_ones_are_warned_of() -> None:
+    """Three copies of a feature have a singular covariance, and next to no penalty makes up for it."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(40, 1)), 3, axis=1)
+    with pytest.warns(ConvergenceWarning, match="a larger sparsity would help"):
+        model = TICC(1, window=2, sparsity=1e-9, n_init=1, max_iter=2).fit(X)
+    assert model.gap_ > 1e-3
