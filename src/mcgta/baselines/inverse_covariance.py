@@ -35,6 +35,7 @@ from mcgta.types import Array, Index, Labels
 INITS = ("gmm", "kmeans")
 
 _ROUNDING = 1e-9  # of the objective's parts, relative
+_WIDE_GAP = 1e-3  # nats for each item by which precisions may miss the best ones before it is worth a warning
 
 
 class ObjectiveWarning(UserWarning):
@@ -248,6 +249,13 @@ class InverseCovarianceClustering(Baseline):
         if not best.converged:
             warnings.warn(
                 f"labels still changed after max_iter={self.max_iter} iterations; a larger max_iter would go on",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if best.clusters.gap > _WIDE_GAP:
+            warnings.warn(
+                f"precisions may miss the best ones by {best.clusters.gap:.2g} nats for each item: covariances are "
+                f"singular, but for sparsity={self.sparsity}; a larger sparsity would help",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -61,7 +61,7 @@ class STICC(InverseCovarianceClustering):
         metric: Any = "auto",
         metric_params: Any = None,
         init: str = "kmeans",
-        n_init: int = 1,
+        n_init: int = 3,
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: Any = 0,
@@ -95,7 +95,7 @@ def subregions(positions: Positions, size: int) -> Index:
         row = int(np.flatnonzero(~found.complete)[0])
         group = positions.groups[row]
         raise ValueError(
-            f"subregion={size} but group {positions.group_names[group]!r} has an observation with fewer than {size - 1} "
+            f"subregion={size} but group {str(positions.group_names[group])!r} has an observation with fewer than {size - 1} "
             f"neighbours, of {np.count_nonzero(positions.groups == group)} observations; subregion must not be larger"
         )
     indices, distances = found.indices, found.distances

@@ -64,7 +64,7 @@ class TICC(InverseCovarianceClustering):
         beta: float = 200.0,
         sparsity: float = 0.11,
         init: str = "gmm",
-        n_init: int = 1,
+        n_init: int = 3,
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: Any = 0,

@@ -256,7 +256,11 @@ def _objectives(S: Array, weights: Array, form: _Structure, values: Array) -> Ar
 
 def _log_det(matrices: Array) -> Array:
     """Logarithms (B,) of determinants; -inf where a matrix is not positive definite by more than rounding."""
-    values = np.linalg.eigvalsh(matrices)
-    least, most = values[:, 0], values[:, -1]
-    definite = least > 4 * _EPS * most
-    return np.asarray(np.where(definite, np.log(np.where(definite[:, None], values, 1.0)).sum(axis=1), -np.inf))
+    diagonal = np.diagonal(matrices, axis1=1, axis2=2)
+    possible = np.asarray((diagonal > 0).all(axis=1))
+    # A diagonal of ones takes the units of features out of what counts as rounding.
+    root = np.sqrt(np.where(possible[:, None], diagonal, 1.0))
+    values = np.linalg.eigvalsh(matrices / (root[:, :, None] * root[:, None, :]))
+    definite = possible & (values[:, 0] > 4 * _EPS * values[:, -1])
+    logs = np.log(np.where(definite[:, None], values, 1.0)).sum(axis=1) + 2 * np.log(root).sum(axis=1)
+    return np.asarray(np.where(definite, logs, -np.inf))
