@@ -35,7 +35,8 @@ class SegmentStates(Baseline):
     Parameters
     ----------
     n_clusters : K states; fewer are found if there are fewer segments
-    cost : "rbf" (any change of distribution), "normal" (changes of mean or covariance), or "linear" (changes of mean)
+    cost : "rbf" (any change of distribution), "normal" (changes of mean or covariance; sees the latter best, and is slow), or
+        "linear" (changes of mean)
     penalty : the cost of a change point. By default log(N)/2 for "rbf", p log(N)/2 for "normal", with p = d(d+3)/2 the
         numbers that make a Gaussian, and d log(N) for "linear", N the length of the series
     min_size : least rows of a segment; for "normal" more than the features, which is seen to

@@ -1,0 +1,53 @@
+"""The hidden Markov model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from mcgta.baselines.hidden_markov import HMM
+from mcgta.baselines.plain import GMM
+from mcgta.datasets import make_series
+
+
+def test_states_that_overlap_row_by_row_are_told_apart_by_time() -> None:
+    rng = np.random.default_rng(1)
+    truth = np.repeat([0, 1, 0, 1, 0], 60)
+    X = rng.normal(size=(300, 2)) + 1.2 * truth[:, None]
+    model = HMM(2).fit(X)
+    found = adjusted_rand_score(truth, model.labels_)
+    assert found > 0.9
+    assert found > adjusted_rand_score(truth, GMM(2).fit(X).labels_) + 0.2
+    assert model.converged_
+    np.testing.assert_allclose(model.transitions_.sum(axis=1), 1)
+    assert (np.diagonal(model.transitions_) > 0.9).all()
+
+
+def test_groups_are_series_of_their_own() -> None:
+    """One series cut in two between states, where the second part comes first by name."""
+    sample = make_series(400, n_clusters=2, segment_lengths=(20, 30), separation=1.8, random_state=3)
+    half = np.repeat(["b", "a"], 200)
+    labels = HMM(2).fit(sample.X, positions=sample.positions, groups=half).labels_
+    assert adjusted_rand_score(sample.labels, labels) > 0.9
+
+
+def test_units_do_not_matter(series: Any) -> None:
+    plain = HMM(2).fit(series.X, positions=series.positions)
+    scaled = HMM(2).fit(series.X * [1e-5, 1e5] + 7, positions=series.positions)
+    np.testing.assert_array_equal(plain.labels_, scaled.labels_)
+
+
+def test_a_model_that_did_not_converge_says_so(series: Any) -> None:
+    model = HMM(2, max_iter=2, tol=1e-12)
+    with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=2"):
+        model.fit(series.X, positions=series.positions)
+    assert not model.converged_
+
+
+def test_an_unknown_covariance_is_refused(series: Any) -> None:
+    with pytest.raises(ValueError, match=r"covariance_type='ful' is not allowed: .* did you mean 'full'"):
+        HMM(2, covariance_type="ful").fit(series.X)

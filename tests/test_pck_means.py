@@ -1,0 +1,137 @@
+"""k-means with must-links and cannot-links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from mcgta.baselines.pck_means import Links, PCKMeans, draw_far, draw_near
+from mcgta.baselines.plain import KMeans
+from mcgta.position_input import read_positions
+
+
+def read(positions: Any, groups: Any = None) -> Any:
+    return read_positions(positions, len(positions), groups=groups, metric="auto", metric_params=None)
+
+
+def stripes() -> tuple[Any, Any]:
+    """Two clusters that are long in one direction, which k-means cuts across."""
+    rng = np.random.default_rng(1)
+    truth = np.repeat([0, 1], 100)
+    return np.column_stack([rng.uniform(-6, 6, 200), truth * 1.5 + rng.normal(0, 0.1, 200)]), truth
+
+
+def test_links_make_clusters_that_kmeans_misses() -> None:
+    X, truth = stripes()
+    rng = np.random.default_rng(2)
+    pairs = rng.integers(0, 200, (3000, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
+    model = PCKMeans(2, must_link=pairs[same], cannot_link=pairs[~same]).fit(X)
+    assert adjusted_rand_score(truth, KMeans(2).fit(X).labels_) < 0.1
+    assert adjusted_rand_score(truth, model.labels_) > 0.95
+
+
+def test_links_name_rows_as_the_user_ordered_them() -> None:
+    X, _ = stripes()
+    positions = np.random.default_rng(3).permutation(200).astype(float)
+    model = PCKMeans(2, must_link=[(0, 199)], cannot_link=[(0, 1)], weight=1e6).fit(X, positions=positions)
+    assert model.labels_[0] == model.labels_[199] != model.labels_[1]
+    np.testing.assert_array_equal(model.must_link_, [(0, 199)])
+    np.testing.assert_array_equal(model.cannot_link_, [(0, 1)])
+
+
+def test_without_links_it_is_a_local_optimum_of_kmeans() -> None:
+    X = np.random.default_rng(4).normal(size=(150, 2)) + 5.0 * np.arange(150)[:, None] % 3
+    model = PCKMeans(3, n_links=0).fit(X)
+    centres = np.array([X[model.labels_ == k].mean(axis=0) for k in range(3)])
+    squares = ((X[:, None] - centres) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(squares.argmin(axis=1), model.labels_)
+    assert model.objective_ == pytest.approx(squares.min(axis=1).sum())
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), weight=st.floats(0, 10), n_clusters=st.integers(1, 5))
+def test_the_objective_never_increases_and_is_what_it_says(seed: int, weight: float, n_clusters: int) -> None:
+    X = np.random.default_rng(seed).normal(size=(60, 2))
+    model = PCKMeans(n_clusters, n_links=40, weight=weight, random_state=seed).fit(X)
+    assert (np.diff(model.objectives_) <= 1e-9 * model.objectives_[0]).all()
+    labels = model.labels_
+    spread = ((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()
+    slow = sum(((X[labels == k] - X[labels == k].mean(axis=0)) ** 2).sum() for k in np.unique(labels))
+    slow += weight * spread * sum(labels[a] != labels[b] for a, b in model.must_link_)
+    slow += weight * spread * sum(labels[a] == labels[b] for a, b in model.cannot_link_)
+    assert model.objective_ == pytest.approx(slow)
+
+
+def test_fees_are_what_broken_links_cost() -> None:
+    rng = np.random.default_rng(5)
+    must, cannot = rng.permutation(20).reshape(-1, 2), rng.permutation(20).reshape(-1, 2)
+    links = Links(20, must, cannot, 2.5)
+    labels = rng.integers(0, 3, 20)
+    for row in range(20):
+        costs = []
+        for k in range(3):
+            changed = labels.copy()
+            changed[row] = k
+            costs.append(2.5 * links.broken(changed))
+        fees = links.fees(row, labels, 3)
+        np.testing.assert_allclose(fees - fees[0], np.array(costs) - costs[0])
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_drawn_links_are_near_or_far_and_within_groups(grouped: bool) -> None:
+    rng = np.random.default_rng(6)
+    positions = rng.uniform(0, 10, (300, 2))
+    places = read(positions, np.sort(rng.integers(0, 3, 300)) if grouped else None)
+    near, far = draw_near(places, 100, 1.5, rng), draw_far(places, 100, 6.0, rng)
+    assert len(near) > 50
+    assert len(far) > 50
+    assert (places.of_pairs(near[:, 0], near[:, 1]) <= 1.5).all()
+    assert (places.of_pairs(far[:, 0], far[:, 1]) >= 6.0).all()
+    assert np.isfinite(places.of_pairs(far[:, 0], far[:, 1])).all()
+    closest, farthest = draw_near(places, 100, None, rng), draw_far(places, 100, None, rng)
+    table = places.between(slice(None), slice(None))
+    ranks = table.argsort(axis=1).argsort(axis=1)
+    assert all(min(ranks[a, b], ranks[b, a]) <= 10 for a, b in closest)
+    apart = places.of_pairs(farthest[:, 0], farthest[:, 1])
+    assert np.isfinite(apart).all()
+    assert apart.mean() > table[np.isfinite(table)].mean() * 1.3
+
+
+def test_a_radius_without_pairs_gives_no_links() -> None:
+    places = read(np.arange(20.0))
+    rng = np.random.default_rng(7)
+    assert draw_near(places, 10, 0.5, rng).shape == (0, 2)
+    assert draw_far(places, 10, 100.0, rng).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"must_link": [(0, 1), (1, 2)], "cannot_link": [(2, 0)]},
+            r"cannot_link holds \(2, 0\), but must-links connect",
+        ),
+        ({"must_link": [(0, 200)]}, "must_link names rows 0 to 200; it must name rows 0 to 199"),
+        ({"cannot_link": [(3, 3)]}, "cannot_link links row 3 with itself"),
+        ({"cannot_link": [3, 4]}, r"cannot_link has shape \(2,\)"),
+        ({"must_link": [(0.5, 1.0)]}, "type float64; it must hold pairs of row numbers"),
+        ({"must_link": [(0, 1)], "near": 2.0}, "near=2.0 has no effect where must_link is given"),
+        ({"must_link": [(0, 1)], "cannot_link": [], "n_links": 4}, "n_links=4 has no effect"),
+    ],
+)
+def test_wrong_links_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        PCKMeans(2, **options).fit(stripes()[0])
+
+
+def test_sweeps_that_did_not_settle_say_so() -> None:
+    with pytest.warns(ConvergenceWarning, match="did not settle in max_iter=1"):
+        PCKMeans(2, max_iter=1).fit(stripes()[0])

@@ -1,0 +1,95 @@
+"""States by change points and merges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.metrics import adjusted_rand_score
+
+from mcgta.baselines.segments import SegmentStates, merge
+from mcgta.datasets import make_series
+
+
+@pytest.mark.parametrize(("cost", "least"), [("rbf", 0.7), ("normal", 0.8)])
+def test_states_that_recur_and_differ_in_covariance_alone_are_found(cost: str, least: float) -> None:
+    sample = make_series(1200, n_clusters=3, segment_lengths=(20, 40), separation=1.5, random_state=2)
+    model = SegmentStates(3, cost=cost).fit(sample.X, positions=sample.positions)
+    assert adjusted_rand_score(sample.labels, model.labels_) > least
+    assert model.n_segments_ > 3
+
+
+def test_changes_of_the_mean_are_found_where_they_are() -> None:
+    truth = np.repeat([0, 1, 0, 2], [40, 55, 30, 75])
+    X = np.random.default_rng(3).normal(0, 0.3, (200, 2)) + 5.0 * truth[:, None]
+    for cost in ("rbf", "normal", "linear"):
+        model = SegmentStates(3, cost=cost, jump=1 if cost == "normal" else None).fit(X)
+        np.testing.assert_array_equal(model.labels_, truth)
+        assert model.n_segments_ == 4
+
+
+def test_groups_are_series_of_their_own_that_share_states() -> None:
+    truth = np.repeat([0, 1, 1, 0], 50)
+    X = np.random.default_rng(4).normal(0, 0.3, (200, 1)) + 5.0 * truth[:, None]
+    model = SegmentStates(2).fit(X, groups=np.repeat([0, 1], 100))
+    np.testing.assert_array_equal(model.labels_, truth)
+    assert model.n_segments_ == 4
+
+
+def test_a_larger_penalty_gives_fewer_segments() -> None:
+    sample = make_series(600, n_clusters=3, segment_lengths=(10, 20), separation=1.5, random_state=5)
+    counts = [SegmentStates(2, penalty=penalty).fit(sample.X).n_segments_ for penalty in (0.5, 1.5, 1e6)]
+    assert counts[0] > counts[1] > counts[2] == 1
+
+
+def test_each_merge_loses_the_least_likelihood() -> None:
+    """A slow twin that scores every union of two states by SciPy's Gaussian density."""
+    rng = np.random.default_rng(6)
+    parts = np.split(np.arange(120), [15, 40, 52, 80, 95])
+    X = rng.normal(size=(120, 2)) * rng.uniform(0.3, 3, 6).repeat([15, 25, 12, 28, 15, 25])[:, None]
+    prior = 4 * (np.cov(X.T, bias=True) + 1e-9 * np.eye(2))
+
+    def code(rows: Any) -> Any:
+        shift = X[rows] - X[rows].mean(axis=0)
+        return 0.5 * rows.size * np.linalg.slogdet((shift.T @ shift + prior) / (rows.size + 4))[1]
+
+    sets = [[k] for k in range(6)]
+    while len(sets) > 2:
+        best = min(
+            ((a, b) for a in range(len(sets)) for b in range(a)),
+            key=lambda ab: (
+                code(np.concatenate([parts[k] for k in sets[ab[0]] + sets[ab[1]]]))
+                - code(np.concatenate([parts[k] for k in sets[ab[0]]]))
+                - code(np.concatenate([parts[k] for k in sets[ab[1]]]))
+            ),
+        )
+        sets[best[1]] += sets.pop(best[0])
+    found = merge(X, parts, 2)
+    assert {frozenset(np.flatnonzero(found == k).tolist()) for k in np.unique(found)} == {frozenset(s) for s in sets}
+
+
+def test_the_code_length_is_that_of_a_gaussian() -> None:
+    """Without the prior, n/2 log det is -log-likelihood up to a constant that merges do not change."""
+    X = np.random.default_rng(7).normal(size=(5000, 2))
+    cov = np.cov(X.T, bias=True)
+    likelihood = multivariate_normal(X.mean(axis=0), cov).logpdf(X).sum()
+    constant = 5000 * (np.log(2 * np.pi) + 1)
+    assert -likelihood - constant == pytest.approx(2500 * np.linalg.slogdet(cov)[1], rel=1e-6, abs=1e-6)
+
+
+def test_short_series_are_one_segment(series: Any) -> None:
+    model = SegmentStates(3, min_size=10).fit(series.X[:15])
+    assert model.n_segments_ == model.n_clusters_ == 1
+
+
+def test_constant_rows_are_no_trouble() -> None:
+    X = np.zeros((60, 2))
+    X[30:, 0] = 1.0
+    np.testing.assert_array_equal(SegmentStates(2).fit(X).labels_, np.repeat([0, 1], 30))
+
+
+def test_jump_is_refused_where_it_has_no_effect(series: Any) -> None:
+    with pytest.raises(ValueError, match="jump=2 has no effect with cost='rbf'"):
+        SegmentStates(2, jump=2).fit(series.X)
