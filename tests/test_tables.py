@@ -45,6 +45,11 @@ def test_means_and_deviations_are_over_seeds():
     assert (row["noise %"], row["clusters"]) == ("12.5", "4 of 3")
 
 
+def test_what_rounds_to_nothing_has_no_sign():
+    assert block([record(ari=-0.001)])["mcgta", "tuned"]["ARI"] == "**0.00**"
+    assert "-0.0" not in tables.overview_text([record(ari=-0.001)])
+
+
 def test_the_papers_figures_stand_beside_ours_once_for_each_method():
     found = block([record(setting="tuned"), record(setting="free"), record("gmm")])
     assert found["mcgta", "tuned"]["paper's ARI"] == "**77.64**"

@@ -10,8 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import mcgta
-
 _PACKAGES = (
     "numpy",
     "scipy",
@@ -47,10 +45,10 @@ def write_environment(file: Path) -> None:
 
 def code_version() -> str:
     """Return the version of mcgta and, where it runs from a checkout, the commit; "+" after it says that files differ."""
-    folder, number = Path(mcgta.__file__).parent, mcgta.__version__
-    if not _git(folder, "ls-files", "__init__.py"):  # installed, maybe inside the repository of something else
+    folder, number = Path(__file__).parent, version("mcgta")
+    if not _git(folder, "ls-files", Path(__file__).name):  # installed, maybe inside the repository of something else
         return number
-    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", ".")
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "..")
     return f"{number} ({_git(folder, 'rev-parse', '--short=10', 'HEAD')}{'+' if changed else ''})"
 
 

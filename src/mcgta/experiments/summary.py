@@ -77,8 +77,8 @@ class Summary:
         most = max(self.planned, len(self.records))
         return marks + (f" ({len(self.results)} of {most})" if len(self.results) < most else "")
 
-    def show(self, name: str, form: str = ".2f", *, spread: bool = True, mark: bool = False) -> str:
-        """Return mean ± standard deviation, or the word in its place."""
+    def show(self, name: str, form: str = "z.2f", *, spread: bool = True, mark: bool = False) -> str:
+        """Return mean ± standard deviation, or the word in its place; "z" in ``form`` makes 0 of -0."""
         middle, around = self.mean(name), self.spread(name)
         if middle is None:
             return self.word

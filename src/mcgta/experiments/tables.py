@@ -104,7 +104,7 @@ def render_ablation(table: str, records: Sequence[Record], cells: Sequence[Cell]
                 name,
                 setting,
                 *_scores(board.at(data, name, setting), setting, tops),
-                *(f"{value:.2f}" for value in shown.get(name, ())),
+                *(f"{value:z.2f}" for value in shown.get(name, ())),
                 *([""] * (2 - len(shown.get(name, ())))),
             ]
             for name, setting in lines
@@ -190,7 +190,7 @@ def _block(board: Board, data: str) -> str:
             theirs = ["", ""] if cell is None else [cell.said, cell.said]
             if cell is not None and not cell.said:
                 pairs = zip((cell.ari, cell.ami), most, strict=True)
-                theirs = [_top(_number(value, ".2f"), value == top) for value, top in pairs]
+                theirs = [_top(_number(value, "z.2f"), value == top) for value, top in pairs]
             scores = _scores(board.at(data, name, setting), setting, tops)
             rows.append([name, setting, *scores, *theirs])
     return _table(("method", *_COLUMNS), rows)
@@ -202,7 +202,7 @@ def _tops(board: Board, data: str, lines: Iterable[tuple[str, str]]) -> dict[tup
     for method, setting in lines:
         for name in _SCORES:
             found.setdefault((setting, name), []).append(board.at(data, method, setting).mean(name))
-    return {place: _number(best(values), ".2f") for place, values in found.items()}
+    return {place: _number(best(values), "z.2f") for place, values in found.items()}
 
 
 def _scores(summary: Summary, setting: str, tops: dict[tuple[str, str], str]) -> list[str]:
@@ -211,16 +211,16 @@ def _scores(summary: Summary, setting: str, tops: dict[tuple[str, str], str]) ->
         return [summary.word, *[""] * 4]
     shown = []
     for name in _SCORES:
-        top = _number(summary.mean(name), ".2f") == tops[setting, name]
+        top = _number(summary.mean(name), "z.2f") == tops[setting, name]
         shown.append(_top(summary.show(name), top) + (summary.mark if name == "ari" else ""))
     clusters = f"{_number(summary.mean('clusters'), '.4g')} of {_number(summary.mean('true_clusters'), '.4g')}"
-    return [*shown, summary.show("noise", ".1f", spread=False), clusters]
+    return [*shown, summary.show("noise", "z.1f", spread=False), clusters]
 
 
 def _overview(board: Board, mark: Mark) -> tuple[list[str], list[list[str]]]:
     columns, pair = _data(board), ("tuned", "free")
     tops = {
-        (data, setting): _number(best(board.at(data, name, setting).mean("ari") for name in board.methods), ".1f")
+        (data, setting): _number(best(board.at(data, name, setting).mean("ari") for name in board.methods), "z.1f")
         for data in columns
         for setting in pair
     }
@@ -232,7 +232,7 @@ def _overview(board: Board, mark: Mark) -> tuple[list[str], list[list[str]]]:
             return words.pop()
         shown = []
         for setting, summary in found.items():
-            text = summary.show("ari", ".1f", spread=False)
+            text = summary.show("ari", "z.1f", spread=False)
             top = summary.mean("ari") is not None and text == tops[data, setting]
             shown.append((mark(text) if top else text) + (summary.mark if summary.results else ""))
         return " / ".join(shown)
