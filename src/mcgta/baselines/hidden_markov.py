@@ -37,8 +37,8 @@ class HMM(Baseline):
     tol : they stop when the log-likelihood gains less than this
     random_state : seed of the starts
 
-    After ``fit`` there are ``converged_``, ``log_likelihood_`` and ``bic_`` of the scaled features, and ``transitions_`` (K, K), the
-    chance of each state, in rows, to be followed by each, in hmmlearn's numbering of states.
+    After ``fit`` there are ``converged_``, ``log_likelihood_`` and ``bic_`` of the scaled features, and ``transitions_``
+    (K, K), the chance of each state, in rows, to be followed by each, in hmmlearn's numbering of states.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
