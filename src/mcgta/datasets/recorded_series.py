@@ -124,9 +124,10 @@ def load_gesture(
 ) -> DataSet:
     """Load Gesture: eight movements of a hand, 705 thousand steps in the paper's version.
 
-    Reads the archive's ``UWaveGestureLibrary`` as .ts or .arff, unpacked or in its zip, or ``gesture.npz`` with arrays ``X``
-    (records, steps, channels) and ``y`` (records,). The archive of 2018 has 120 records for training and 320 for testing; the paper
-    speaks of 2,238 in all, as about half of the 4,478 that were recorded. Whichever version a file is of is read as it is.
+    Reads the archive's ``UWaveGestureLibrary`` as .ts or .arff, unpacked or in its zip, or ``gesture.npz`` with arrays
+    ``X`` (records, steps, channels) and ``y`` (records,). The archive of 2018 has 120 records for training and 320 for
+    testing; the paper speaks of 2,238 in all, as about half of the 4,478 that were recorded. Whichever version a file
+    is of is read as it is.
 
     Parameters
     ----------
