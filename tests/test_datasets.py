@@ -127,3 +127,22 @@ def test_centres_of_regions_lie_apart(seed):
 def test_impossible_requests_are_refused_by_name(make, options, name):
     with pytest.raises(ValueError, match=name):
         make(50, **options)
+
+
+@pytest.mark.parametrize(
+    ("sample", "last", "total"),
+    [
+        (make_series(), [0.935117979, 0.80966912, 1.178826836, 0.445654233, 0.098952111], 1415),
+        (make_regions(), [3.073258651, 0.764196211, -1.962903604, -1.549450091, 0.510167904], 2483),
+        (
+            make_series(500, tails=4.0, volatility=0.2, correlation=0.5),
+            [0.086092119, -0.262477502, 0.295200197, -0.124481644, 0.333417844],
+            495,
+        ),
+    ],
+    ids=["series", "regions", "dependent series"],
+)
+def test_data_of_a_seed_stay_what_they_have_been(sample, last, total):
+    """Benchmarks and documents tell numbers of these data."""
+    np.testing.assert_allclose(sample.X[-1], last, atol=1e-8)
+    assert sample.labels.sum() == total

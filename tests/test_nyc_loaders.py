@@ -149,6 +149,20 @@ def test_lots_of_the_kept_boroughs_alone_need_a_distance(tmp_path):
         offline(load_nyc_landuse, tmp_path, max_distance=1)
 
 
+def test_the_order_of_lots_does_not_matter_even_where_they_share_a_place(tmp_path):
+    rng = np.random.default_rng(5)
+    spots = [(40.7 + 0.01 * (k % 20), -74) for k in range(20)]
+    checkins = "".join(checkin(f"v{k}", "Bar", *spot, "Wed Apr 04 12:00:00 +0000 2012") for k, spot in enumerate(spots))
+    lots = [f"MN,{code},{lat},{lon}" for lat, lon in spots for code in rng.permutation(np.arange(1, 12))]
+    head, elsewhere = "borough,landuse,latitude,longitude\n", "\nSI,1,40.5,-74.2\n"
+    for name, order in (("a", np.arange(220)), ("b", rng.permutation(220))):
+        write(tmp_path / name / "dataset_TSMC2014_NYC.txt", checkins)
+        write(tmp_path / name / "pluto.csv", head + "\n".join(lots[k] for k in order) + elsewhere)
+    a, b = (offline(load_nyc_landuse, tmp_path / name) for name in "ab")
+    assert len(a.X) == 20
+    np.testing.assert_array_equal(a.labels, b.labels)
+
+
 def test_land_uses_can_be_grouped_otherwise(tmp_path):
     write(tmp_path / "dataset_TSMC2014_NYC.txt", WEEK, "latin-1")
     write(tmp_path / "pluto.csv", LOTS)

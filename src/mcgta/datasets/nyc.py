@@ -240,8 +240,11 @@ def normalize(weeks: Array, norm: str) -> Array:
 
 
 def read_lots(path: Path, uses: Mapping[int, str]) -> tuple[Array, Index, list[str]]:
-    """Places, land use codes and boroughs of the lots whose land use is among ``uses``."""
-    places, codes, owners = [], [], []
+    """Places, land use codes and boroughs of the lots whose land use is among ``uses``.
+
+    They are sorted, so that which of two lots at one place counts does not depend on the order of the file.
+    """
+    found: list[tuple[float, float, int, str]] = []
     for at, row in read_csv(path):
         for name in ("landuse", "latitude", "longitude"):
             if name not in row:
@@ -253,12 +256,13 @@ def read_lots(path: Path, uses: Mapping[int, str]) -> tuple[Array, Index, list[s
             continue
         code = read_number(row["landuse"], path, at)
         if code in uses:
-            places.append([read_number(row[name], path, at) for name in ("longitude", "latitude")])
-            codes.append(int(code))
-            owners.append(owner)
-    if not places:
+            lon, lat = (read_number(row[name], path, at) for name in ("longitude", "latitude"))
+            found.append((lon, lat, int(code), owner))
+    if not found:
         raise ValueError(f"{path} has no lots with land use and place")
-    return read_places(np.array(places), path), np.array(codes), owners
+    found.sort()
+    places = read_places(np.array([lot[:2] for lot in found]), path)
+    return places, np.array([lot[2] for lot in found]), [lot[3] for lot in found]
 
 
 def _commonest(found: Counter[str]) -> str:

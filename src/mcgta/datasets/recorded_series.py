@@ -23,18 +23,17 @@ from mcgta.parameters import INF, Rule, check_value
 
 _SPLITS = {"train": ("TRAIN",), "test": ("TEST",), "all": ("TRAIN", "TEST")}
 _ZIP = "the archive's zip"
-_UEA_LICENCE = "none stated; the archive asks that it and the donors be cited"
 
 PAVEMENT = About(
     "pavement",
     f"{SITE}/description.php?Dataset=AsphaltPavementType",
-    _UEA_LICENCE,
+    "none stated",
     "Each of the 1,055 successive accelerometer records of the training half is one observation: its first entries are the "
     "features, its type of pavement is the label.",
 )
 VEHICLE = About(
     "vehicle",
-    f"{AUTHORS}, after a thesis at KTH (http://kth.diva-portal.org)",
+    f"{AUTHORS}, after work at KTH (http://kth.diva-portal.org)",
     "none stated",
     "Features of phones in dumpers, standardised, with the vehicle's working state as label, as the paper's authors "
     "publish them; the raw recordings are not published.",
@@ -42,7 +41,7 @@ VEHICLE = About(
 GESTURE = About(
     "gesture",
     f"{SITE}/description.php?Dataset=UWaveGestureLibrary",
-    _UEA_LICENCE,
+    "uWave's own: any use, to be cited (Liu et al. 2009), no redistribution without written permission",
     "Records of 315 steps in 3 channels, put one after the other in random order; each step is an observation, its "
     "record's gesture is the label.",
 )
@@ -124,10 +123,10 @@ def load_gesture(
 ) -> DataSet:
     """Load Gesture: eight movements of a hand, 705 thousand steps in the paper's version.
 
-    Reads the archive's ``UWaveGestureLibrary`` as .ts or .arff, unpacked or in its zip, or ``gesture.npz`` with arrays ``X``
-    (records, steps, channels) and ``y`` (records,). The archive of 2018 has 120 records for training and 320 for testing; the
-    paper speaks of 2,238 in all, as about half of the 4,478 that were recorded. Whichever version a
-    file is of is read as it is.
+    Reads the archive's ``UWaveGestureLibrary`` as .ts or .arff, unpacked or in its zip, or ``gesture.npz`` with arrays
+    ``X`` (records, steps, channels) and ``y`` (records,). The archive of 2018 has 120 records for training and 320 for
+    testing; the paper speaks of 2,238 in all, as about half of the 4,480 that were recorded. Whichever version a file
+    is of is read as it is.
 
     Parameters
     ----------
