@@ -37,8 +37,8 @@ BASELINES: dict[str, tuple[Baseline, float]] = {
     "STDBSCAN with delta": (STDBSCAN(2.0, 8.0, delta=2.0), 0.2),
     "MDSTDBSCAN": (MDSTDBSCAN(2.0, None, 8.0), 0.2),
     "PCKMeans": (PCKMeans(2), 0.9),
-    "SegmentStates": (SegmentStates(2, min_size=5), 0.99),
-    "SegmentStates normal": (SegmentStates(2, min_size=5, cost="normal", jump=1), 0.9),
+    "SegmentStates": (SegmentStates(2, min_size=5, jump=1), 0.9),
+    "SegmentStates of a kernel": (SegmentStates(2, min_size=5, cost="rbf"), 0.99),
 }
 every = pytest.mark.parametrize("name", BASELINES)
 NEEDS = {"HMM": "hmmlearn.hmm", "DTW": "tslearn.clustering", "SegmentStates": "ruptures"}

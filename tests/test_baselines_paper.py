@@ -42,13 +42,13 @@ def test_methods_on_features_alone_agree_with_the_paper(name: str, kind: Any, da
 
 
 @pytest.mark.parametrize(
-    ("kind", "data", "least"),
+    ("model", "data", "least"),
     [
-        (WindowedGMM, "pavement", 95.0),
-        (WindowedGMM, "vehicle", 66.0),
-        (SegmentStates, "pavement", 98.0),
-        (SegmentStates, "vehicle", 70.0),
+        (WindowedGMM(3), "pavement", 95.0),
+        (WindowedGMM(5), "vehicle", 66.0),
+        (SegmentStates(3, cost="rbf"), "pavement", 98.0),
+        (SegmentStates(5, cost="rbf"), "vehicle", 70.0),
     ],
 )
-def test_methods_on_windows_and_segments_stay_as_good_as_they_are(kind: Any, data: str, least: float) -> None:
-    assert reach(kind(STATES[data]), data) >= least
+def test_methods_on_windows_and_segments_stay_as_good_as_they_are(model: Any, data: str, least: float) -> None:
+    assert reach(model, data) >= least

@@ -13,11 +13,11 @@ from mcgta.baselines.segments import SegmentStates, merge
 from mcgta.datasets import make_series
 
 
-@pytest.mark.parametrize(("cost", "least"), [("rbf", 0.7), ("normal", 0.8)])
-def test_states_that_recur_and_differ_in_covariance_alone_are_found(cost: str, least: float) -> None:
-    sample = make_series(1200, n_clusters=3, segment_lengths=(20, 40), separation=1.5, random_state=2)
-    model = SegmentStates(3, cost=cost).fit(sample.X, positions=sample.positions)
-    assert adjusted_rand_score(sample.labels, model.labels_) > least
+@pytest.mark.parametrize("seed", range(3))
+def test_states_that_recur_and_differ_in_covariance_alone_are_found(seed: int) -> None:
+    sample = make_series(1200, n_clusters=3, segment_lengths=(6, 30), separation=1.5, random_state=seed)
+    model = SegmentStates(3).fit(sample.X, positions=sample.positions)
+    assert adjusted_rand_score(sample.labels, model.labels_) > 0.9
     assert model.n_segments_ > 3
 
 
@@ -33,14 +33,14 @@ def test_changes_of_the_mean_are_found_where_they_are() -> None:
 def test_groups_are_series_of_their_own_that_share_states() -> None:
     truth = np.repeat([0, 1, 1, 0], 50)
     X = np.random.default_rng(4).normal(0, 0.3, (200, 1)) + 5.0 * truth[:, None]
-    model = SegmentStates(2).fit(X, groups=np.repeat([0, 1], 100))
+    model = SegmentStates(2, cost="rbf").fit(X, groups=np.repeat([0, 1], 100))
     np.testing.assert_array_equal(model.labels_, truth)
     assert model.n_segments_ == 4
 
 
 def test_a_larger_penalty_gives_fewer_segments() -> None:
     sample = make_series(600, n_clusters=3, segment_lengths=(10, 20), separation=1.5, random_state=5)
-    counts = [SegmentStates(2, penalty=penalty).fit(sample.X).n_segments_ for penalty in (0.5, 1.5, 1e6)]
+    counts = [SegmentStates(2, cost="rbf", penalty=penalty).fit(sample.X).n_segments_ for penalty in (0.5, 1.5, 1e6)]
     assert counts[0] > counts[1] > counts[2] == 1
 
 
@@ -92,4 +92,4 @@ def test_constant_rows_are_no_trouble() -> None:
 
 def test_jump_is_refused_where_it_has_no_effect(series: Any) -> None:
     with pytest.raises(ValueError, match="jump=2 has no effect with cost='rbf'"):
-        SegmentStates(2, jump=2).fit(series.X)
+        SegmentStates(2, cost="rbf", jump=2).fit(series.X)

@@ -14,7 +14,7 @@ from mcgta.baselines.base import K_RULE, Baseline, Task, need
 from mcgta.parameters import INF, Rule
 from mcgta.types import Array, Index, Labels
 
-_COSTS = ("rbf", "normal", "linear")
+_COSTS = ("normal", "rbf", "linear")
 _SAMPLE = 1000  # rows whose median distance is the width of the kernel
 _JUMP = 5
 
@@ -22,11 +22,11 @@ _JUMP = 5
 class SegmentStates(Baseline):
     """Change points by ruptures, then segments merged into states that recur.
 
-    Change points minimise the cost of the segments plus a penalty for each (PELT, exact): the spread in the feature space
-    of a Gaussian kernel, or -2 log-likelihood of a Gaussian for each segment, or the spread around its mean. Then the two
-    states whose union costs the least log-likelihood, as one Gaussian in place of two, are merged until K are left. Prefer it
-    for time series with abrupt changes between long segments, whose number is not known. At worst it takes time square in the
-    length of a series; "normal" is the slowest.
+    Change points minimise the cost of the segments plus a penalty for each (PELT, exact): -2 log-likelihood of a Gaussian
+    for each segment, or the spread in the feature space of a Gaussian kernel, or the spread around its mean. Then the two
+    states whose union costs the least log-likelihood, as one Gaussian in place of two, are merged until K are left. Prefer
+    it for time series with abrupt changes between long segments, whose number is not known. At worst it takes time square
+    in the length of a series; "normal" is the slowest.
 
     ClaSP, another detector of states, is not offered: its package claspy pins versions that do not go with current Numba.
 
@@ -35,10 +35,11 @@ class SegmentStates(Baseline):
     Parameters
     ----------
     n_clusters : K states; fewer are found if there are fewer segments
-    cost : "rbf" (any change of distribution), "normal" (changes of mean or covariance; sees the latter best, and is slow), or
-        "linear" (changes of mean)
-    penalty : the cost of a change point. By default log(N)/2 for "rbf", p log(N)/2 for "normal", with p = d(d+3)/2 the
-        numbers that make a Gaussian, and d log(N) for "linear", N the length of the series
+    cost : "normal" for changes of mean or covariance; "rbf", much faster, for any change of distribution, though it misses most
+        changes of covariance alone; "linear" for changes of mean
+    penalty : the cost of a change point. By default p log(N)/2 for "normal", with p = d(d+3)/2 the numbers that make a
+        Gaussian, log(N)/2 for "rbf" and d log(N) for "linear", N the length of the series. The first is half of what BIC
+        asks: merges undo a cut too many, but nothing undoes one too few
     min_size : least rows of a segment; for "normal" more than the features, which is seen to
     jump : "normal" only: change points are multiples of this, 5 by default; 1 is exact and slow
     random_state : seed of the sample that gives the kernel's width, the median distance
@@ -61,7 +62,7 @@ class SegmentStates(Baseline):
         self,
         n_clusters: int = 2,
         *,
-        cost: str = "rbf",
+        cost: str = "normal",
         penalty: float | None = None,
         min_size: int = 10,
         jump: int | None = None,
