@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import pytest
 
 import bench_cells
 from bench_cells import shuffled, solve
+from mcgta.experiments import usage
 from mcgta.experiments.cells import STATUSES, Attempt, Cell, Solving
 from mcgta.experiments.child import follow
 from mcgta.experiments.results import read_records
@@ -196,6 +199,13 @@ def test_the_number_of_jobs_changes_no_result(tmp_path):
             assert a[name] == b[name]
 
 
+def test_where_processes_cannot_be_copied_they_start_from_scratch(tmp_path, monkeypatch):
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+    (record,) = run_cells(tuned("threads"), solve, tmp_path / "results.jsonl")
+    assert (record["status"], record["ari"]) == ("ok", 100)
+    assert set(record["params"]["pools"]) <= {1}
+
+
 def test_a_cell_that_is_not_tuned_keeps_the_last_attempt_with_labels():
     told: dict[str, object] = {}
     attempts = [Attempt({"k": 1}, shuffled(0.1)), Attempt({"k": 2}, shuffled(0.9)), Attempt({"k": 3}, None)]
@@ -212,7 +222,7 @@ def test_an_interrupt_ends_the_children_and_leaves_whole_lines(tmp_path):
     )
     process, pids = _start(code, tmp_path)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=20) == 130
+    assert process.wait(timeout=60) == 130
     assert all(_gone(pid) for pid in pids)
     assert [record["method"] for record in read_records(tmp_path / "results.jsonl")] == ["good"]
     assert (tmp_path / "results.jsonl").read_bytes().endswith(b"\n")
@@ -265,6 +275,29 @@ def test_usage_is_that_of_the_group_and_grows():
     assert Usage(1, 2) + Usage(3, 4) == Usage(4, 6)
 
 
+@pytest.mark.skipif(shutil.which("ps") is None, reason="there is no ps")
+def test_what_ps_tells_is_what_proc_tells(monkeypatch, tmp_path):
+    code = (
+        "import time; held = b'x' * 50_000_000\n"
+        "while time.process_time() < 1.5: pass\n"
+        "print(flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True) as process:
+        process.stdout.readline()
+        exact = usage_by_group()[process.pid]
+        monkeypatch.setattr(usage, "_PROC", tmp_path)
+        told = usage_by_group()[process.pid]
+        process.kill()
+    assert exact.cpu >= told.cpu >= 1 > exact.cpu - told.cpu  # in whole seconds
+    assert told.memory == pytest.approx(exact.memory, rel=0.1)
+    assert told.memory > 50_000_000
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("0:01.50", 1.5), ("01:02:03", 3723), ("2-00:00:01", 172801)])
+def test_times_of_ps_are_read(text, seconds):
+    assert usage._seconds(text) == seconds
+
+
 def _start(code, folder):
     """Start a runner, and return it and the pids of a cell's process and its child, when both are there."""
     paths = os.pathsep.join([str(TESTS), *filter(None, sys.path)])
@@ -273,7 +306,7 @@ def _start(code, folder):
         env={**os.environ, "PYTHONPATH": paths, "BENCH_PIDS": str(folder)},
         start_new_session=True,
     )
-    for _ in range(600):
+    for _ in range(2400):
         told, done = list(folder.glob("*.pid")), "good" not in code or read_records(folder / "results.jsonl")
         if told and done:
             return process, list(map(int, told[0].read_text().split()))
@@ -284,7 +317,7 @@ def _start(code, folder):
 
 def _gone(pid):
     """Whether a process ends soon, if it has not; one that only waits to be noticed has ended."""
-    for _ in range(200):
+    for _ in range(600):
         try:
             os.kill(pid, 0)
         except ProcessLookupError:

@@ -30,7 +30,7 @@ Progress = Callable[[int, int, Record], None]
 
 _POLL = 0.1  # seconds between looks at what cells have taken
 _PATIENCE = 2.0  # seconds that a process may take to end after it has told its result
-_WALL = (3.0, 30.0)  # the wall's clock may show this many times the cap, and these seconds more, before a cell is ended
+_WALL = (6.0, 60.0)  # by the clock a cell may take this many times the cap and these seconds more; machines are shared
 _MEASURED = (
     *("ari", "ami", "nmi", "ari_singletons", "ari_left_out", "noise", "clusters", "true_clusters", "n", "d"),
     *("params", "tried", "seconds", "total"),
@@ -59,7 +59,7 @@ def run_cells(
     out : file of results, one JSON object a line; lines of other cells are left alone, ``environment.json`` comes beside it
     jobs : cells that run at the same time, each on one thread
     seconds : of the processor that a cell may take
-    wall : seconds by the clock that a cell may take; None for three times ``seconds`` and half a minute more
+    wall : seconds by the clock that a cell may take; None for six times ``seconds`` and a minute more
     memory : bytes that a cell may hold, its children included; None for no limit. It is looked at ten times a second
     again : cells that have ended with one of these statuses are run again
     fresh : whether to run all cells again
