@@ -39,7 +39,7 @@ bench-auto: $(VENV)/.develop  ## what a fit without settings finds; prints it an
 	$(BIN)/python benchmarks/auto.py --data $(DATA)
 
 bench-paper: $(VENV)/.develop  ## the paper's tables and figures, in docs/benchmarks/paper; goes on where it was stopped
-	MCGTA_DATA=$(DATA) $(BIN)/mcgta bench --out docs/benchmarks/paper --seconds 150
+	MCGTA_DATA=$(DATA) $(BIN)/mcgta bench --out docs/benchmarks/paper --seconds 120
 
 docs: $(VENV)/.docs  ## HTML documentation in docs/_build/html
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html

@@ -98,9 +98,9 @@ _STICC_ZERO = product(subregion=(1, 3, 6, 10), sparsity=(0.01, 0.1))
 _FAST_TICC = product(window=(1, 3, 5), sparsity=(0.01, 0.11), beta=(25.0, 100.0, 400.0))
 
 GRID: dict[str, Any] = {
-    "n_neighbors": (20, 30, 45),
+    "n_neighbors": (30, 20, 45),
     "dissimilarity": ("wasserstein2",),
-    "beta": (0.0, 0.5, 1.0, 2.0),
+    "beta": (0.0, 0.5, 1.0),
     "margin_in_sills": (0.0, 0.25, 0.5),
     "min_samples_in_neighbors": (0.5, 1.0, 1.5),
     "eps_quantile": QUANTILES,
@@ -137,7 +137,10 @@ METHODS: dict[str, Method] = {
     ),
     "dtw": peer_method(
         "DTW",
-        Peer("dtw:DTW", grid=lambda problem: [{"of": "rows"}, {"window": 5}, {"window": 15}, {"window": 30}]),
+        Peer(
+            "dtw:DTW",
+            grid=lambda problem: [{"of": "rows", "band": None}, {"window": 5}, {"window": 15}, {"window": 30}],
+        ),
         by="silhouette",
         rule=_SILHOUETTE,
         kinds=(TIME,),
@@ -219,7 +222,7 @@ METHODS: dict[str, Method] = {
     ),
     "segments": peer_method(
         "Segments, then states",
-        Peer("segments:SegmentStates", grid=lambda problem: product(cost=("rbf", "normal"), min_size=(10, 20, 40))),
+        Peer("segments:SegmentStates", grid=lambda problem: product(cost=("rbf", "normal"), min_size=(20, 10, 40))),
         by="silhouette",
         rule=_SILHOUETTE,
         kinds=(TIME,),

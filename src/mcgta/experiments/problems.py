@@ -86,15 +86,14 @@ def _loaded(loader: str, kind: str) -> Callable[[int], Problem]:
 
 
 SOURCES: dict[str, Source] = {
-    "series": Source("1-D synthetic", _sampled(datasets.make_series, TIME), made=True, paper="series", seeds=5),
+    "series": Source("1-D synthetic", _sampled(datasets.make_series, TIME), made=True, paper="series"),
     "long series": Source(
         "1-D synthetic, long segments",
         _sampled(datasets.make_series, TIME, segment_lengths=(20, 49)),
         made=True,
-        seeds=5,
     ),
     "regions": Source(
-        "2-D synthetic", _sampled(datasets.make_regions, SPACE, n_samples=10_000), made=True, paper="regions"
+        "2-D synthetic", _sampled(datasets.make_regions, SPACE, n_samples=10_000), made=True, paper="regions", seeds=2
     ),
     "pavement": Source("Pavement", _loaded("load_pavement", TIME), paper="pavement"),
     "vehicle": Source("Vehicle", _loaded("load_vehicle", TIME), paper="vehicle"),
