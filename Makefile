@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DATA ?= ../shared/data
 
-.PHONY: help demo test unit lint types bench bench-kernels bench-scale bench-auto bench-paper docs constraints clean
+.PHONY: help demo test unit lint types bench bench-kernels bench-scale bench-auto bench-baselines bench-paper docs constraints clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -37,6 +37,9 @@ bench-scale: $(VENV)/.bench  ## time and memory of large fits; prints them and w
 
 bench-auto: $(VENV)/.develop  ## what a fit without settings finds; prints it and writes docs/benchmarks/auto.json
 	$(BIN)/python benchmarks/auto.py --data $(DATA)
+
+bench-baselines: $(VENV)/.develop  ## speed of the baselines that are written here against packages; prints it
+	$(BIN)/python benchmarks/baselines.py
 
 bench-paper: $(VENV)/.develop  ## the paper's tables and figures, in docs/benchmarks/paper; goes on where it was stopped
 	MCGTA_DATA=$(DATA) $(BIN)/mcgta bench --out docs/benchmarks/paper --seconds 120

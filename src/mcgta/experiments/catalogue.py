@@ -86,15 +86,15 @@ _BIC = "K of the least BIC, 1 to 8"
 _KNEE = "radii at the knee of the sorted distances to the 2d-th nearest"
 
 _TICC = [
-    {"window": window, "beta": beta, "sparsity": sparsity}
+    {"window": window, "beta": beta, "sparsity": sparsity, "n_init": 1}
     for window, sparsity, beta in itertools.product((1, 3, 5), (0.01, 0.11), (5.0, 25.0, 100.0, 400.0))
 ]
-_TICC_ZERO = product(window=(1, 3, 5, 8), sparsity=(0.01, 0.11))
+_TICC_ZERO = product(window=(1, 3, 5, 8), sparsity=(0.01, 0.11), n_init=(1,))
 _STICC = [
-    {"subregion": subregion, "beta": beta, "sparsity": sparsity}
+    {"subregion": subregion, "beta": beta, "sparsity": sparsity, "n_init": 1}
     for subregion, sparsity, beta in itertools.product((1, 3, 6), (0.01, 0.1), (1.0, 2.5, 5.0))
 ]
-_STICC_ZERO = product(subregion=(1, 3, 6, 10), sparsity=(0.01, 0.1))
+_STICC_ZERO = product(subregion=(1, 3, 6), sparsity=(0.01, 0.1), n_init=(1,))
 _FAST_TICC = product(window=(1, 3, 5), sparsity=(0.01, 0.11), beta=(25.0, 100.0, 400.0))
 
 GRID: dict[str, Any] = {
