@@ -2,7 +2,7 @@
 
     skater   regions of 1,500 places x 5 features, 5 regions: SKATER against spopt, the same graph and the same labels
     ticc     2,000 steps x 5 features, windows of 3, 5 states: TICC against fast-ticc, one start each, to convergence
-    dbscan   20,000 rows x 5 features: DBSCAN against scikit-learn's, the same labels; and their peaks of memory
+    dbscan   20,000 rows x 5 features: DBSCAN, which keeps no lists of neighbours, against scikit-learn's; the same labels
 
 Both sides work in turns on one thread, by the processor's clock.
 
@@ -12,7 +12,6 @@ Both sides work in turns on one thread, by the processor's clock.
 from __future__ import annotations
 
 import argparse
-import tracemalloc
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -27,11 +26,11 @@ from mcgta.baselines import DBSCAN, SKATER, TICC, FastTICC
 from mcgta.baselines.skater import contiguity
 from mcgta.datasets import make_regions, make_series
 from mcgta.types import Array
-from results import Measure, Ratio, describe, table_head, table_line
+from results import Ratio, describe, table_head, table_line
 from timing import environment, in_turns, timed
 
 ROUNDS = 3
-Lines = list[Ratio | Measure]
+Lines = list[Ratio]
 
 
 def spopt_regions(X: Array, i: Any, j: Any, n_clusters: int) -> Any:
@@ -101,19 +100,7 @@ def dbscan() -> Lines:
     turns = in_turns(timed(ours), timed(theirs), rounds=ROUNDS)
     same = adjusted_rand_score(found["ours"], found["theirs"]) == 1.0
     line = Ratio("dbscan", "DBSCAN, 20,000 rows x 5", "scikit-learn")
-    peaks = [
-        Measure("dbscan", f"peak of memory, {name}", unit="MB", value=_peak(side) / 1e6)
-        for name, side in (("ours", ours), ("scikit-learn", theirs))
-    ]
-    return [line.measured(*turns, note=f"the same clusters: {'yes' if same else 'NO'}"), *peaks]
-
-
-def _peak(function: Callable[[], object]) -> int:
-    tracemalloc.start()
-    function()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
+    return [line.measured(*turns, note=f"the same clusters: {'yes' if same else 'NO'}")]
 
 
 PARTS = {"skater": skater, "ticc": ticc, "dbscan": dbscan}
