@@ -50,6 +50,8 @@ class DTW(Baseline):
         "max_iter": Rule(integer=(1, INF)),
     }
 
+    n_iter_: int
+
     def __init__(
         self,
         n_clusters: int = 3,
@@ -100,6 +102,7 @@ class DTW(Baseline):
             for part in tiles(whole.size, _TILE):
                 rows = whole[part]
                 labels[rows] = model.predict(self._series(task.X, starts[rows]))
+        self.n_iter_ = int(model.n_iter_)
         return labels
 
     def _starts(self, task: Task) -> Index:
