@@ -315,3 +315,9 @@ def test_precisions_that_miss_the_best_ones_are_warned_of() -> None:
     with pytest.warns(ConvergenceWarning, match="a larger sparsity would help"):
         model = TICC(1, window=2, sparsity=1e-9, n_init=1, max_iter=2).fit(X)
     assert model.gap_ > 1e-3
+
+
+def test_where_fast_ticc_fails_it_is_said_with_what() -> None:
+    X, _ = segments((0,), length=60)
+    with pytest.raises(ValueError, match="fast-ticc failed with n_clusters=1 on 59 windows of window=2 rows"):
+        FastTICC(1, window=2).fit(X)
