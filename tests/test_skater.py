@@ -136,7 +136,7 @@ def test_rows_that_are_infinitely_far_are_never_linked() -> None:
 def test_the_nearest_pair_of_two_sets_is_that_of_the_table(metric: str) -> None:
     """Across the globe and in time the chord would choose another pair."""
     rng = np.random.default_rng(4)
-    options = {"time_scale": 1e6, "space": "haversine"} if metric == "spacetime" else None
+    options = {"time_scale": 3e6, "space": "haversine"} if metric == "spacetime" else None
     differ = 0
     for _ in range(30):
         positions = rng.uniform([-180, -60, 0], [180, 60, 9], (12, 3))
