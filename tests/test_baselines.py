@@ -148,3 +148,28 @@ def test_numbering_keeps_the_partition(labels: list[int]) -> None:
     np.testing.assert_array_equal(out[kept][:, None] == out[kept], given_[kept][:, None] == given_[kept])
     firsts = [int(np.flatnonzero(out == k)[0]) for k in range(out.max() + 1)]
     assert firsts == sorted(firsts)
+
+
+@every
+def test_features_that_cannot_be_squared_are_refused(name: str, series: Any) -> None:
+    with pytest.raises(ValueError, match=r"X holds .*e\+161, which is too large to square"):
+        make(name).fit(series.X * 1e161, positions=series.positions)
+    with pytest.raises(ValueError, match=r"X varies by only .* in column 0, too little to square"):
+        make(name).fit(series.X * 1e-60, positions=series.positions)
+
+
+@every
+def test_parameters_of_a_metric_that_has_none_are_refused(name: str, series: Any) -> None:
+    model = make(name)
+    if "metric_params" in model.get_params():
+        model.set_params(metric_params={"time_scale": 2.0})
+        with pytest.raises(ValueError, match=r"metric_params=.* has no effect with metric='auto'"):
+            model.fit(series.X, positions=series.positions)
+
+
+@every
+def test_the_number_of_steps_is_told(name: str, series: Any) -> None:
+    model = make(name)
+    if "max_iter" in model.get_params():
+        model.fit(series.X, positions=series.positions)
+        assert 1 <= model.n_iter_ <= model.max_iter

@@ -51,3 +51,26 @@ def test_a_model_that_did_not_converge_says_so(series: Any) -> None:
 def test_an_unknown_covariance_is_refused(series: Any) -> None:
     with pytest.raises(ValueError, match=r"covariance_type='ful' is not allowed: .* did you mean 'full'"):
         HMM(2, covariance_type="ful").fit(series.X)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag"])
+def test_the_sign_of_a_feature_does_not_matter(covariance_type: str, series: Any) -> None:
+    plain, turned = (
+        HMM(2, covariance_type=covariance_type).fit(series.X * sign, positions=series.positions)
+        for sign in ([1, 1], [1, -1])
+    )
+    assert turned.log_likelihood_ == pytest.approx(plain.log_likelihood_, rel=1e-12)
+    np.testing.assert_array_equal(turned.labels_, plain.labels_)
+
+
+def test_a_state_that_is_never_left_is_no_trouble(series: Any) -> None:
+    """Groups of one row have no transitions at all."""
+    model = HMM(2).fit(series.X, groups=np.arange(120))
+    assert adjusted_rand_score(series.truth, model.labels_) > 0.99
+    np.testing.assert_array_equal(model.transitions_, np.full((2, 2), 0.5))
+    np.testing.assert_array_equal(HMM(2).fit([[0.0], [0.1], [9.0]]).labels_, [0, 0, 1])
+
+
+def test_more_states_than_the_rows_can_tell_are_refused(series: Any) -> None:
+    with pytest.raises(ValueError, match="n_clusters=60 states are too many for these 60 rows"):
+        HMM(60, n_init=1).fit(series.X[:60])

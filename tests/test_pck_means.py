@@ -123,6 +123,7 @@ def test_a_radius_without_pairs_gives_no_links() -> None:
         ({"cannot_link": [(3, 3)]}, "cannot_link links row 3 with itself"),
         ({"cannot_link": [3, 4]}, r"cannot_link has shape \(2,\)"),
         ({"must_link": [(0.5, 1.0)]}, "type float64; it must hold pairs of row numbers"),
+        ({"must_link": [(0, 1), (2,)]}, "must_link holds pairs of different lengths"),
         ({"must_link": [(0, 1)], "near": 2.0}, "near=2.0 has no effect where must_link is given"),
         ({"must_link": [(0, 1)], "cannot_link": [], "n_links": 4}, "n_links=4 has no effect"),
     ],
@@ -135,3 +136,23 @@ def test_wrong_links_are_refused(options: dict[str, Any], said: str) -> None:
 def test_sweeps_that_did_not_settle_say_so() -> None:
     with pytest.warns(ConvergenceWarning, match="did not settle in max_iter=1"):
         PCKMeans(2, max_iter=1).fit(stripes()[0])
+
+
+def test_must_links_are_drawn_at_finite_distances_only() -> None:
+    rng = np.random.default_rng(8)
+    positions = rng.uniform(0, 10, (60, 2))
+    table = np.sqrt(((positions[:, None] - positions) ** 2).sum(axis=2))
+    table[table > 2] = np.inf
+    table[0, 1:] = table[1:, 0] = np.inf
+    few = np.isfinite(table).sum(axis=1) <= 10
+    assert few.any()
+    model = PCKMeans(3, n_links=200, metric="precomputed").fit(rng.normal(size=(60, 2)), positions=table)
+    assert np.isfinite(table[model.must_link_[:, 0], model.must_link_[:, 1]]).all()
+    assert few[model.must_link_].any()
+    assert 0 not in model.must_link_
+
+
+def test_rows_that_are_all_alike_are_one_cluster() -> None:
+    model = PCKMeans(3).fit(np.full((40, 2), 0.1))
+    assert model.n_clusters_ == 1
+    assert model.objective_ == 0.0

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import adjusted_rand_score, pairwise
 
 from mcgta.baselines.base import number
-from mcgta.baselines.skater import SKATER, contiguity, spanning_tree
+from mcgta.baselines.skater import SKATER, contiguity, nearest_pair, spanning_tree
 from mcgta.position_input import read_positions
 
 
@@ -107,3 +107,45 @@ def test_too_few_regions_for_the_groups_and_too_large_a_floor_are_refused(plane:
         SKATER(2).fit(plane.X, positions=plane.positions, groups=groups)
     with pytest.raises(ValueError, match=r"floor=65 .* floor must be at most 64"):
         SKATER(2, floor=65).fit(plane.X, positions=plane.positions)
+
+
+def test_rows_that_are_infinitely_far_are_never_linked() -> None:
+    rng = np.random.default_rng(3)
+    positions = rng.uniform(0, 10, (60, 2))
+    table = np.sqrt(((positions[:, None] - positions) ** 2).sum(axis=2))
+    table[table > 3] = np.inf
+    table[0, 1:] = table[1:, 0] = np.inf
+    sets, _ = connected_components(np.isfinite(table), directed=False)
+    i, j = contiguity(read(table, metric="precomputed"), 8)
+    assert np.isfinite(table[i, j]).all()
+    few = np.isfinite(table).sum(axis=1) <= 8
+    assert 1 < few.sum() < 60
+    edges = {(int(a), int(b)) for a, b in zip(i, j, strict=True)}
+    for a in np.flatnonzero(few):
+        assert all((min(a, b), max(a, b)) in edges for b in np.flatnonzero(np.isfinite(table[a])) if a != b)
+    X = rng.normal(size=(60, 2))
+    labels = SKATER(sets, metric="precomputed").fit(X, positions=table).labels_
+    assert (labels == labels[0]).sum() == 1
+    with pytest.raises(
+        ValueError, match=f"n_clusters={sets - 1} but there are {sets} sets of rows that are infinitely far"
+    ):
+        SKATER(sets - 1, metric="precomputed").fit(X, positions=table)
+
+
+@pytest.mark.parametrize("metric", ["time", "euclidean", "haversine", "spacetime"])
+def test_the_nearest_pair_of_two_sets_is_that_of_the_table(metric: str) -> None:
+    """Across the globe and in time the chord would choose another pair."""
+    rng = np.random.default_rng(4)
+    options = {"time_scale": 3e6, "space": "haversine"} if metric == "spacetime" else None
+    differ = 0
+    for _ in range(30):
+        positions = rng.uniform([-180, -60, 0], [180, 60, 9], (12, 3))
+        columns = {"time": [0], "spacetime": [0, 1, 2]}.get(metric, [0, 1])
+        places = read_positions(positions[:, columns], 12, metric=metric, metric_params=options)
+        inside, outside = np.arange(2), np.arange(2, 12)
+        table = places.between(inside, outside)
+        i, j = nearest_pair(places, inside, outside)
+        assert table.min() == table[i, j - 2]
+        chords = np.sqrt(((places.points[inside, None] - places.points[outside]) ** 2).sum(axis=2))
+        differ += table.flat[int(chords.argmin())] > table.min()
+    assert (differ > 0) == (metric == "spacetime")

@@ -122,6 +122,8 @@ def test_a_delta_that_forbids_nothing_is_no_delta_for_core_rows() -> None:
         (MDSTDBSCAN(1.0, 1.0, 1.0), "eps_time=1.0 has no effect: .*'euclidean' are in space"),
         (MDSTDBSCAN((1.0, 1.0, 1.0), 1.0), r"eps has shape \(3,\), but there are 2 features"),
         (MDSTDBSCAN((1.0, -1.0), 1.0), r"eps holds -1.0; each must be a number >= 0"),
+        (MDSTDBSCAN(np.array(-1.0), 1.0), r"eps has shape \(\), but there are 2 features"),
+        (MDSTDBSCAN([[1.0, 2.0], [3.0]], 1.0), r"eps holds \[1.0, 2.0\]; each must be a number >= 0"),
         (STDBSCAN(-1.0, 1.0), r"eps=-1.0 is not allowed: eps must be a number >= 0"),
     ],
 )

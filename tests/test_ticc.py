@@ -315,3 +315,19 @@ def test_precisions_that_miss_the_best_ones_are_warned_of() -> None:
     with pytest.warns(ConvergenceWarning, match="a larger sparsity would help"):
         model = TICC(1, window=2, sparsity=1e-9, n_init=1, max_iter=2).fit(X)
     assert model.gap_ > 1e-3
+
+
+def test_where_fast_ticc_fails_it_is_said_with_what() -> None:
+    X, _ = segments((0,), length=60)
+    with pytest.raises(ValueError, match="fast-ticc failed with n_clusters=1 on 59 windows of window=2 rows"):
+        FastTICC(1, window=2).fit(X)
+
+
+def test_an_origin_far_away_changes_nothing() -> None:
+    """Features are whole numbers, so that a shift of them loses nothing."""
+    X, _ = segments(length=60)
+    X = np.round(100 * X)
+    near, far = (TICC(3, window=2, beta=5, sparsity=100.0).fit(X + shift) for shift in (0.0, 2.0**46))
+    np.testing.assert_array_equal(near.labels_, far.labels_)
+    np.testing.assert_allclose(far.objective_, near.objective_, rtol=1e-12)
+    np.testing.assert_allclose(far.means_ - 2.0**46, near.means_, atol=0.1)

@@ -94,8 +94,8 @@ def _choose_neighbors(n_neighbors: int | str, places: Positions) -> int:
     return int(n_neighbors)
 
 
-def check_columns(X: Array, names: Any, dissimilarity: str) -> None:
-    """Refuse numbers too large to square, and refuse or report columns that are constant over all observations."""
+def check_squares(X: Array) -> None:
+    """Refuse numbers that are too large to square, and columns that vary too little to square their differences."""
     largest = np.abs(X).max()
     if largest > _LARGEST:
         raise ValueError(
@@ -108,7 +108,12 @@ def check_columns(X: Array, names: Any, dissimilarity: str) -> None:
             f"X varies by only {spread[tiny[0]]:g} in column {tiny[0]}, too little to square; rescale the features to vary by "
             f"at least {_SMALLEST:g}"
         )
-    constant = np.flatnonzero(spread == 0)
+
+
+def check_columns(X: Array, names: Any, dissimilarity: str) -> None:
+    """Refuse numbers that cannot be squared, and refuse or report columns that are constant over all observations."""
+    check_squares(X)
+    constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
     if constant.size == 0:
         return
     said = ", ".join(str(k) if names is None else repr(names[k]) for k in constant[:5])

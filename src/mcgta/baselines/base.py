@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from mcgta.observations import read_features
-from mcgta.parameters import INF, RULES, Rule, check_value, draw_seed
+from mcgta.observations import check_squares, read_features
+from mcgta.parameters import INF, RULES, Rule, check_metric_params, check_value, draw_seed
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
 from mcgta.types import Array, Index, Labels
@@ -71,6 +71,7 @@ class Baseline(ClusterMixin, BaseEstimator):
         """
         self._check()
         features = read_features(self, X, ensure_min_samples=2)
+        check_squares(features)
         params = self.get_params(deep=False)
         places = read_positions(
             positions,
@@ -107,9 +108,12 @@ class Baseline(ClusterMixin, BaseEstimator):
 
     def _check(self) -> None:
         """Refuse parameters that are not allowed."""
-        for name, value in self.get_params(deep=False).items():
+        params = self.get_params(deep=False)
+        for name, value in params.items():
             rule = self._rules.get(name) or RULES[name]
             check_value(name, value, rule)
+        if "metric" in params:
+            check_metric_params(params["metric"], params["metric_params"])
 
 
 def number(labels: Labels) -> Labels:

@@ -31,13 +31,14 @@ class DTW(Baseline):
         itself as a series, its features in the order of their columns, as where a row holds a piece of a signal
     window : rows of a window, 30 by default; None with ``of="rows"``
     band : largest shift of one series against the other, in steps (Sakoe-Chiba); None for any
-    n_sample : windows that the barycentres are learned on, at most
+    n_sample : windows that the barycentres are learned on, at most, but not fewer than K
     n_init : starts, of which the best is kept
     max_iter : steps of k-means
     random_state : seed of the sample and the starts
 
     Windows do not reach over groups, and those at the ends of a series are moved inside. Rows of groups with fewer than
-    ``window`` rows are noise. Times only order the rows. ``of="rows"`` does not look at positions, so these can be any.
+    ``window`` rows are noise. After ``fit``, ``n_iter_`` tells the steps of the best start; tslearn does not say whether it has
+    converged. Times only order the rows. ``of="rows"`` does not look at positions, so these can be any.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -49,6 +50,8 @@ class DTW(Baseline):
         "n_init": Rule(integer=(1, INF)),
         "max_iter": Rule(integer=(1, INF)),
     }
+
+    n_iter_: int
 
     def __init__(
         self,
@@ -100,6 +103,7 @@ class DTW(Baseline):
             for part in tiles(whole.size, _TILE):
                 rows = whole[part]
                 labels[rows] = model.predict(self._series(task.X, starts[rows]))
+        self.n_iter_ = int(model.n_iter_)
         return labels
 
     def _starts(self, task: Task) -> Index:

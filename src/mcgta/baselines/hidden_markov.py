@@ -17,6 +17,8 @@ from mcgta.baselines.plain import COVARIANCE_TYPES, STARTS_RULE
 from mcgta.parameters import INF, Rule
 from mcgta.types import Array, Labels
 
+_PRIOR = 1e-2  # added to the sums of squares of each state; hmmlearn's
+
 
 class HMM(Baseline):
     """A hidden Markov model with Gaussian states, by hmmlearn.
@@ -26,7 +28,8 @@ class HMM(Baseline):
     known: it learns how long states last.
 
     Each group is a series of its own. Times only order the rows: steps and gaps between them are not seen. Features are
-    scaled to variance one, so that hmmlearn's weak priors do not depend on their unit.
+    scaled to variance one, so that hmmlearn's weak priors do not depend on their unit; that of covariances is on the diagonal
+    alone, so that it does not depend on their sign either.
 
     Parameters
     ----------
@@ -37,8 +40,8 @@ class HMM(Baseline):
     tol : they stop when the log-likelihood gains less than this
     random_state : seed of the starts
 
-    After ``fit`` there are ``converged_``, ``log_likelihood_`` and ``bic_`` of the scaled features, and ``transitions_``
-    (K, K), the chance of each state, in rows, to be followed by each, in hmmlearn's numbering of states.
+    After ``fit`` there are ``converged_``, ``n_iter_``, ``log_likelihood_`` and ``bic_`` of the scaled features, and
+    ``transitions_`` (K, K), the chance of each state, in rows, to be followed by each, in hmmlearn's numbering of states.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -53,6 +56,8 @@ class HMM(Baseline):
     converged_: bool
     log_likelihood_: float
     transitions_: Array
+    n_iter_: int
+    bic_: float
 
     def __init__(
         self,
@@ -76,20 +81,38 @@ class HMM(Baseline):
         scale = task.X.std(axis=0)
         X = (task.X - task.X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
         lengths = [rows.size for rows in task.series]
-        found = []
-        with threadpool_limits(1), _quiet():
+        # hmmlearn would add one number to all entries of a full covariance, which pulls features towards each other.
+        prior = _PRIOR * np.eye(X.shape[1]) if self.covariance_type in ("full", "tied") else _PRIOR
+        found, failure = [], None
+        with threadpool_limits(1), _quiet(), np.errstate(all="ignore"):
             for start in range(self.n_init):
                 model = hmm.GaussianHMM(
                     self.n_clusters,
                     self.covariance_type,
+                    covars_prior=prior,
                     n_iter=self.max_iter,
                     tol=self.tol,
                     random_state=(task.seed + start) % 2**32,
-                ).fit(X, lengths)
-                found.append((float(model.score(X, lengths)), model))
+                )
+                try:
+                    model.fit(X, lengths)
+                    # A state that is never left leaves its row empty; whatever stands there is as likely.
+                    left = model.transmat_.sum(axis=1, keepdims=True) > 0
+                    model.transmat_ = np.where(left, model.transmat_, 1.0 / self.n_clusters)
+                    likelihood = float(model.score(X, lengths))
+                    if not np.isfinite(likelihood):
+                        raise ValueError(f"the log-likelihood is {likelihood}")
+                    found.append((likelihood, model))
+                except ValueError as error:  # where a state has lost all its rows
+                    failure = error
+            if not found:
+                raise ValueError(
+                    f"n_clusters={self.n_clusters} states are too many for these {len(X)} rows: hmmlearn failed in each of "
+                    f"n_init={self.n_init} starts ({failure}); n_clusters must be smaller"
+                ) from failure
             self.log_likelihood_, best = max(found, key=lambda pair: pair[0])
             labels = np.asarray(best.predict(X, lengths), dtype=np.int64)
-        self.transitions_ = np.asarray(best.transmat_)
+        self.transitions_, self.n_iter_ = np.asarray(best.transmat_), int(best.monitor_.iter)
         self.bic_ = float(best.bic(X, lengths))
         history = list(best.monitor_.history)
         # hmmlearn calls a model that has used up its steps converged.

@@ -18,7 +18,7 @@ items, and a precision that would be worse than the one before is not taken.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -234,6 +234,9 @@ class InverseCovarianceClustering(Baseline):
         rows : (M, width * d) items
         spoken : function of the items' labels and the clusters that gives labels to all of the task's rows
         """
+        # Far from zero the differences from means would be mostly rounding.
+        centre = np.tile(np.median(task.X, axis=0), width)
+        rows = rows - centre
         problem = Problem(rows, width, self.n_clusters, self.sparsity, contiguity)
         seeds = np.random.SeedSequence(task.seed).generate_state(self.n_init)
         best: Solution | None = None
@@ -245,7 +248,8 @@ class InverseCovarianceClustering(Baseline):
                 if best is None or min(found.objective) < min(best.objective):
                     best = found
             assert best is not None
-            labels = spoken(best.labels, best.clusters)
+            clusters = replace(best.clusters, means=best.clusters.means + centre)
+            labels = spoken(best.labels, clusters)
         if not best.converged:
             warnings.warn(
                 f"labels still changed after max_iter={self.max_iter} iterations; a larger max_iter would go on",
@@ -262,9 +266,9 @@ class InverseCovarianceClustering(Baseline):
         # Clusters get the numbers that their labels will have in the caller's order of rows.
         given = np.empty_like(labels)
         given[task.rows] = labels
-        first = np.array([np.flatnonzero(given == k)[0] for k in range(len(best.clusters.means))])
+        first = np.array([np.flatnonzero(given == k)[0] for k in range(len(clusters.means))])
         order = np.argsort(first)
-        self.means_, self.precisions_ = best.clusters.means[order], best.clusters.precisions[order]
+        self.means_, self.precisions_ = clusters.means[order], clusters.precisions[order]
         self.objective_, self.n_iter_ = np.array(best.objective), len(best.objective) - 1
         self.converged_, self.gap_ = best.converged, best.clusters.gap
         self.bic_ = problem.bic(best.labels, best.clusters)

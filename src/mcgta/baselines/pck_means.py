@@ -45,7 +45,8 @@ class PCKMeans(Baseline):
 
     Drawn links lie within groups. Cannot-links that contradict the must-links are not drawn, and refused if they are given.
     Clusters begin as the largest sets of rows that must-links connect. After ``fit`` there are ``objective_``, ``objectives_``
-    after each sweep, which never increase, and ``must_link_`` and ``cannot_link_``, the links as pairs of rows of X.
+    after each of ``n_iter_`` sweeps, which never increase, and ``must_link_`` and ``cannot_link_``, the links as pairs of rows
+    of X.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -61,6 +62,7 @@ class PCKMeans(Baseline):
 
     objective_: float
     objectives_: Array
+    n_iter_: int
     must_link_: Index
     cannot_link_: Index
 
@@ -95,11 +97,12 @@ class PCKMeans(Baseline):
         rng = np.random.default_rng(task.seed)
         must, cannot = self._links(task, rng)
         self.must_link_, self.cannot_link_ = task.rows[must], task.rows[cannot]
-        spread = float(((task.X - task.X.mean(axis=0)) ** 2).sum(axis=1).mean())
-        links = Links(len(task.X), must, cannot, self.weight * spread)
-        centres = first_centres(task.X, links, self.n_clusters, rng)
-        labels, objectives, settled = sweep(task.X, centres, links, self.max_iter, rng)
-        self.objectives_, self.objective_ = np.array(objectives), objectives[-1]
+        X = task.X - np.median(task.X, axis=0)  # a constant feature is exactly 0, as is the mean of such
+        spread = float(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean())
+        links = Links(len(X), must, cannot, self.weight * spread)
+        centres = first_centres(X, links, self.n_clusters, rng)
+        labels, objectives, settled = sweep(X, centres, links, self.max_iter, rng)
+        self.objectives_, self.objective_, self.n_iter_ = np.array(objectives), objectives[-1], len(objectives)
         if not settled:
             warnings.warn(
                 f"PCKMeans did not settle in max_iter={self.max_iter} sweeps; raise it",
@@ -172,7 +175,10 @@ class Links:
 
 def read_links(name: str, pairs: Any, count: int) -> Index:
     """Check pairs of rows that the user gave."""
-    links = np.asarray(pairs)
+    try:
+        links = np.asarray(pairs)
+    except ValueError:
+        raise ValueError(f"{name} holds pairs of different lengths; it must hold pairs of row numbers") from None
     if links.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if links.ndim != 2 or links.shape[1] != 2 or links.dtype.kind not in "iu":
@@ -215,10 +221,18 @@ def _among_nearest(positions: Positions, seeds: Index, shares: Array) -> Index:
         width = min(_NEAREST, members.size - 1)
         if width < 1:
             continue
-        rows = seeds[mine]
-        near = find_neighborhoods(positions, width + 1, of=rows).indices
-        others = near[near != rows[:, None]].reshape(rows.size, width)
-        found.append(np.column_stack([rows, others[np.arange(rows.size), (shares[mine] * width).astype(np.int64)]]))
+        near = find_neighborhoods(positions, width + 1, of=seeds[mine])
+        whole = mine[near.complete]
+        rows = seeds[whole]
+        others = near.indices[near.complete]
+        others = others[others != rows[:, None]].reshape(rows.size, width)
+        found.append(np.column_stack([rows, others[np.arange(rows.size), (shares[whole] * width).astype(np.int64)]]))
+        # Where fewer are at a finite distance, all of these are the nearest.
+        for k in mine[~near.complete].tolist():
+            row = int(seeds[k])
+            few = members[np.isfinite(positions.of_pairs(np.array(row), members)) & (members != row)]
+            if few.size:
+                found.append(np.array([[row, few[int(shares[k] * few.size)]]]))
     return _distinct(np.concatenate(found))
 
 

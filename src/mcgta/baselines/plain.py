@@ -58,7 +58,8 @@ class GMM(Baseline):
     reg_covar : added to the variances, in the squared unit of the features
     random_state : seed of the starts
 
-    After ``fit``, ``converged_`` says whether expectation-maximisation has.
+    After ``fit``, ``converged_`` says whether expectation-maximisation has, ``n_iter_`` after how many steps; ``bic_`` is the
+    Bayesian information criterion.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -70,6 +71,8 @@ class GMM(Baseline):
     }
 
     converged_: bool
+    n_iter_: int
+    bic_: float
 
     def __init__(
         self,
@@ -89,7 +92,7 @@ class GMM(Baseline):
         self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:
-        labels, self.converged_, self.bic_ = fit_mixture(
+        labels, self.converged_, self.n_iter_, self.bic_ = fit_mixture(
             task.X,
             n_components=self.n_clusters,
             covariance_type=self.covariance_type,
@@ -106,7 +109,7 @@ class DBSCAN(Baseline):
 
     It optimises nothing: clusters are the connected parts of the rows that have at least ``min_samples`` neighbours. Prefer
     it where clusters are dense and of any shape, their number is unknown and outliers are to be left out. Labels are those of
-    scikit-learn's, in memory linear in the rows.
+    scikit-learn's for rows in the order of position, in memory linear in the rows.
 
     Parameters
     ----------
@@ -154,8 +157,9 @@ class HDBSCAN(Baseline):
         return np.asarray(model.fit_predict(task.X), dtype=np.int64)
 
 
-def fit_mixture(X: Array, **options: Any) -> tuple[Labels, bool, float]:
-    """Return the labels of a Gaussian mixture with scikit-learn's options, whether it has converged, and its BIC."""
+def fit_mixture(X: Array, **options: Any) -> tuple[Labels, bool, int, float]:
+    """Return the labels of a Gaussian mixture with scikit-learn's options, whether it has converged, its steps and its BIC."""
     with threadpool_limits(1):  # products may depend on the number of threads in their last bits
         model = mixture.GaussianMixture(**options).fit(X)
-        return np.asarray(model.predict(X), dtype=np.int64), bool(model.converged_), float(model.bic(X))
+        labels = np.asarray(model.predict(X), dtype=np.int64)
+        return labels, bool(model.converged_), int(model.n_iter_), float(model.bic(X))

@@ -22,8 +22,9 @@ _JUMP = 5
 class SegmentStates(Baseline):
     """Change points by ruptures, then segments merged into states that recur.
 
-    Change points minimise the cost of the segments plus a penalty for each (PELT, exact): -2 log-likelihood of a Gaussian
-    for each segment, or the spread in the feature space of a Gaussian kernel, or the spread around its mean. Then the two
+    Change points minimise the cost of the segments plus a penalty for each (PELT; where segments have a least size, ruptures
+    drops candidates early and may miss the least by a little): -2 log-likelihood of a Gaussian for each segment, or the spread
+    in the feature space of a Gaussian kernel, or the spread around its mean. Then the two
     states whose union costs the least log-likelihood, as one Gaussian in place of two, are merged until K are left. Prefer
     it for time series with abrupt changes between long segments, whose number is not known. At worst it takes time square
     in the length of a series; "normal" is the slowest.
@@ -41,7 +42,7 @@ class SegmentStates(Baseline):
         Gaussian, log(N)/2 for "rbf" and d log(N) for "linear", N the length of the series. The first is half of what BIC
         asks: merges undo a cut too many, but nothing undoes one too few
     min_size : least rows of a segment; for "normal" more than the features, which is seen to
-    jump : "normal" only: change points are multiples of this, 5 by default; 1 is exact and slow
+    jump : "normal" only: change points are multiples of this, 5 by default; 1 allows all and is slow
     random_state : seed of the sample that gives the kernel's width, the median distance
 
     After ``fit``, ``n_segments_`` tells how many segments there were.

@@ -34,8 +34,8 @@ class SKATER(Baseline):
     floor : least rows of a region. Fewer than K regions are found, with a warning, where no cut leaves that many
     metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
 
-    Parts of the graph that are not connected are joined by their nearest pairs. Groups are never joined: each is at least one
-    region, so that K must not be smaller than their number.
+    Parts of the graph that are not connected are joined by their nearest pairs. Groups are never joined, nor are rows between
+    which no finite distances lead: each such set is at least one region, so that K must not be smaller than their number.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -60,10 +60,11 @@ class SKATER(Baseline):
         self.metric_params = metric_params
 
     def _label(self, task: Task) -> Labels:
-        groups, count = len(task.series), len(task.X)
-        if self.n_clusters < groups:
+        groups, sets, count = len(task.series), len(reachable(task.positions)), len(task.X)
+        if self.n_clusters < sets:
+            said = "groups" if sets == groups else "sets of rows that are infinitely far from each other"
             raise ValueError(
-                f"n_clusters={self.n_clusters} but there are {groups} groups, and no region reaches over two; n_clusters must "
+                f"n_clusters={self.n_clusters} but there are {sets} {said}, and no region reaches over two; n_clusters must "
                 "not be smaller"
             )
         if self.n_clusters * self.floor > count:
@@ -83,17 +84,32 @@ class SKATER(Baseline):
         return labels
 
 
-def contiguity(positions: Positions, n_neighbors: int) -> tuple[Index, Index]:
-    """Return the edges i < j of the graph of nearest neighbours, connected within each group."""
-    edges: list[Index] = []
+def reachable(positions: Positions) -> list[Index]:
+    """Rows of each group, or of each part of it where some distances are infinite and no finite ones lead out of the part."""
+    out: list[Index] = []
     for code in np.unique(positions.groups):
         rows = np.flatnonzero(positions.groups == code)
+        if positions.matrix is None:
+            out.append(rows)
+            continue
+        count, part = connected_components(np.isfinite(positions.between(rows, rows)), directed=False)
+        out += [rows[part == k] for k in range(count)]
+    return out
+
+
+def contiguity(positions: Positions, n_neighbors: int) -> tuple[Index, Index]:
+    """Return the edges i < j of the graph of nearest neighbours, connected within each set of rows that can be."""
+    edges: list[Index] = []
+    for rows in reachable(positions):
         if rows.size < 2:
             continue
         places = positions.take(rows)
-        near = find_neighborhoods(places, min(n_neighbors + 1, rows.size)).indices
-        i = np.repeat(np.arange(rows.size), near.shape[1])
-        found = np.column_stack([i, near.ravel()])
+        near = find_neighborhoods(places, min(n_neighbors + 1, rows.size))
+        few = np.flatnonzero(~near.complete)  # too many of the others are infinitely far: all the rest are neighbours
+        i, j = np.nonzero(np.isfinite(places.between(few, slice(None))))
+        many = np.flatnonzero(near.complete)
+        found = np.column_stack([np.repeat(many, near.n_neighbors), near.indices[many].ravel()])
+        found = np.concatenate([found, np.column_stack([few[i], j])])
         edges.append(rows[_bridge(places, found[found[:, 0] != found[:, 1]])])
     pairs = np.sort(np.concatenate([np.empty((0, 2), dtype=np.int64), *edges]), axis=1)
     pairs = np.unique(pairs, axis=0)
@@ -107,19 +123,28 @@ def _bridge(places: Positions, pairs: Index) -> Index:
     while (sizes := np.bincount(parts)).size > 1:
         inside = np.flatnonzero(parts == int(sizes.argmin()))
         outside = np.flatnonzero(parts != int(sizes.argmin()))
-        if places.points is None:
-            table = places.between(inside, outside)
-            a, b = divmod(int(table.argmin()), outside.size)
-        else:
-            # Nearest by the chord, which orders pairs as the great circle does.
-            far, nearest = KDTree(places.points[outside]).query(places.points[inside])
-            a = int(far.argmin())
-            b = int(nearest[a])
-        joined = np.array([[inside[a], outside[b]]])
+        joined = np.array([nearest_pair(places, inside, outside)])
         pairs = np.concatenate([pairs, joined])
         parts = _components(count, np.column_stack([parts[joined[:, 0]], parts[joined[:, 1]]]))[parts]
         parts = np.unique(parts, return_inverse=True)[1]
     return pairs
+
+
+def nearest_pair(places: Positions, inside: Index, outside: Index) -> tuple[int, int]:
+    """Return the nearest two rows of two sets; the first in order among equals."""
+    if places.points is None:
+        a, b = divmod(int(places.between(inside, outside).argmin()), outside.size)
+        return int(inside[a]), int(outside[b])
+    # Points never overstate a distance, so the nearest pair is among those no farther than the best that a tree finds.
+    tree = KDTree(places.points[outside])
+    least, nearest = tree.query(places.points[inside])
+    reach = float(places.of_pairs(inside, outside[nearest]).min()) * (1 + 1e-9) + places.rounding
+    rows = inside[least <= reach]
+    near = tree.query_ball_point(places.points[rows], reach, return_sorted=True)
+    i = np.repeat(rows, [len(found) for found in near])
+    j = outside[np.concatenate(near).astype(np.int64)]
+    best = int(places.of_pairs(i, j).argmin())
+    return int(i[best]), int(j[best])
 
 
 def _components(count: int, pairs: Index) -> Index:

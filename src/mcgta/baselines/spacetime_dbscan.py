@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -132,7 +133,7 @@ class MDSTDBSCAN(Baseline):
         return [near_positions(places, float(radii[name] or 0.0)) for name, places in parts.items()]
 
     def _attributes(self, X: Array) -> list[Near]:
-        if np.ndim(self.eps) == 0:
+        if isinstance(self.eps, numbers.Real):
             return [near_features(X, float(self.eps))]
         radii = np.asarray(self.eps, dtype=object)
         if radii.shape != (X.shape[1],):

@@ -226,14 +226,21 @@ class FastTICC(Baseline):
         # The package means to charge nothing between series and forgets to; its costs[t] is that between windows t and t + 1.
         costs = np.where(np.append(windows.first[1:], True), 0.0, float(self.beta))
         with _seeded(task.seed), threadpool_limits(limits=1), contextlib.redirect_stdout(io.StringIO()):
-            found = package.ticc_joint_labels(
-                [task.X[rows] for rows in series],
-                window_size=int(self.window),
-                num_clusters=int(self.n_clusters),
-                sparsity_weight=float(self.sparsity),
-                label_switching_cost=costs,
-                iteration_limit=int(self.max_iter),
-            )
+            try:
+                found = package.ticc_joint_labels(
+                    [task.X[rows] for rows in series],
+                    window_size=int(self.window),
+                    num_clusters=int(self.n_clusters),
+                    sparsity_weight=float(self.sparsity),
+                    label_switching_cost=costs,
+                    iteration_limit=int(self.max_iter),
+                )
+            except (ArithmeticError, AssertionError, RuntimeError, np.linalg.LinAlgError) as error:
+                raise ValueError(
+                    f"fast-ticc failed with n_clusters={self.n_clusters} on {len(windows.members)} windows of "
+                    f"window={self.window} rows ({type(error).__name__}: {error}); it cannot refill a cluster that died out "
+                    "where others have few windows, nor fit constant rows or a single cluster; TICC can"
+                ) from error
         before, after = (self.window - 1) // 2, self.window // 2
         inner = [np.array(labels[before : len(labels) - after], dtype=np.int64) for labels in found.point_labels]
         return windows.spread(np.concatenate(inner), len(task.X))

@@ -34,7 +34,8 @@ class WindowedGMM(Baseline):
     random_state : seed of the starts
 
     Rows of groups with fewer than n rows have no neighbourhood and are noise. After ``fit``, ``converged_`` says whether
-    expectation-maximisation has.
+    expectation-maximisation has, ``n_iter_`` after how many steps; ``bic_`` is the Bayesian information criterion of the
+    moments.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -47,6 +48,8 @@ class WindowedGMM(Baseline):
     }
 
     converged_: bool
+    n_iter_: int
+    bic_: float
 
     def __init__(
         self,
@@ -80,7 +83,7 @@ class WindowedGMM(Baseline):
                 f"n_clusters={self.n_clusters}; n_neighbors must be smaller"
             )
         labels = np.full(len(task.X), -1, dtype=np.int64)
-        labels[rows], self.converged_, self.bic_ = fit_mixture(
+        labels[rows], self.converged_, self.n_iter_, self.bic_ = fit_mixture(
             local_moments(models.take(rows), task.X),
             n_components=self.n_clusters,
             covariance_type=self.covariance_type,
