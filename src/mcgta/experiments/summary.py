@@ -129,6 +129,15 @@ class Board:
         known = {place[1:] for place in (*self._planned, *self._records)}
         return [setting for setting in SETTINGS if (data, method, setting) in known]
 
+    def was_run(self, data: str | None = None, method: str | None = None) -> bool:
+        """Whether there is a record of the data set, or of the method."""
+        return any(data in (None, place[1]) and method in (None, place[2]) for place in self._records)
+
+    def has_data(self, data: str) -> bool:
+        """Whether the data set's files were there for a cell, as far as is known."""
+        ends = {one["status"] for place, runs in self._records.items() if place[1] == data for one in runs.values()}
+        return ends != {"missing data"}
+
     def first(self, data: str, name: str) -> Any:
         """Return what a record of the data set has under this name, if one has."""
         found = (one.get(name) for place, runs in self._records.items() if place[1] == data for one in runs.values())
