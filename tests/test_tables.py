@@ -99,7 +99,8 @@ def test_the_best_of_each_setting_and_column_is_bold():
 )
 def test_a_word_stands_where_there_is_no_number(status, word):
     records = [record(status=status, ari=None), record("gmm")]
-    assert block(records)["mcgta", "tuned"]["ARI"] == word == WORDS[status]
+    setting = "" if word == "-" else "tuned"  # one row for all settings
+    assert block(records)["mcgta", setting]["ARI"] == word == WORDS[status]
     assert word in tables.overview_text(records)
 
 
@@ -107,9 +108,26 @@ def test_numbers_that_are_not_all_they_could_be_are_marked():
     assert block([record(status="capped")])["mcgta", "tuned"]["ARI"] == "**50.00**†"
     assert block([record(status="not converged")])["mcgta", "tuned"]["ARI"] == "**50.00**‡"
     some = [record(seed=0), record(seed=1, status="failed", ari=None)]
-    assert block(some)["mcgta", "tuned"]["ARI"] == "**50.00** (1 of 2)"
+    assert block(some)["mcgta", "tuned"]["ARI"] == "50.00 (1 of 2)"
     planned = [Cell("baselines", "pavement", "mcgta", "tuned", seed) for seed in range(5)]
-    assert block(some, planned)["mcgta", "tuned"]["ARI"] == "**50.00** (1 of 5)"
+    assert block(some, planned)["mcgta", "tuned"]["ARI"] == "50.00 (1 of 5)"
+
+
+def test_a_mean_of_some_seeds_is_not_compared_with_means_of_all():
+    records = [record(seed=seed, ari=60.0) for seed in (0, 1)] + [record("gmm", ari=90.0)]
+    records += [record("gmm", seed=1, status="time", ari=None)]
+    found = block(records)
+    assert (found["mcgta", "tuned"]["ARI"], found["gmm", "tuned"]["ARI"]) == ("**60.00 ± 0.00**", "90.00 (1 of 2)")
+    shown = tables.overview_text(records)
+    assert "*60.0 / not run" in shown
+    assert "*90.0" not in shown
+
+
+def test_noise_as_singletons_stands_beside_and_numbers_of_clusters_may_differ_by_seed():
+    records = [record(ari=97.0, ari_singletons=70.0), record(seed=1, ari=97.0, ari_singletons=71.0, true_clusters=4)]
+    row = block(records)["mcgta", "tuned"]
+    assert (row["ARI, noise single"], row["clusters"]) == ("70.50", "4 of 3.5")
+    assert "### pavement (N = 1,055, d = 10, c = 3 to 4)" in tables.render(records)
 
 
 def test_a_failed_cell_shows_no_number_even_if_it_has_one():
@@ -120,7 +138,7 @@ def test_planned_cells_without_a_record_are_shown_as_not_run():
     planned = [Cell("baselines", "climate", "gmm", "free", 0), Cell("range", "pavement", "everywhere", "tuned", 0)]
     records = [record("ticc", "climate"), record("everywhere", table="range", setting="free")]
     text = tables.render(records, planned)
-    assert block(records, planned, "climate")["gmm", "free"]["ARI"] == "not run"
+    assert block(records, planned, "climate")["gmm", ""]["ARI"] == "not run"
     head, rows = rows_of(text, "## Ablation: range")
     assert [row[:3] for row in rows[:2]] == [["Within the range", "", "not run"], ["Everywhere", "tuned", "not run"]]
     assert [row[-2:] for row in rows[:2]] == [["77.64", "77.22"], ["76.91", "76.25"]]
@@ -204,7 +222,7 @@ def test_settings_that_a_method_does_not_have_take_no_row_and_a_method_that_does
     found = block(records)
     assert ("mcgta", "given") not in found
     assert found["mcgta", "free"]["paper's ARI"] == "**77.64**"
-    assert [row["ARI"] for (name, _), row in found.items() if name == "sticc"] == ["-"]
+    assert [(one, row["ARI"]) for (name, one), row in found.items() if name == "sticc"] == [("", "-")]
 
 
 def test_methods_are_called_by_their_titles_and_the_legend_tells_their_names_and_rules():

@@ -30,9 +30,13 @@ _CONVENTION = (
     "information, our AMI. Settings: *given*, the number of clusters known and all else at its default; *tuned*, the best "
     "ARI of those tried, chosen by the true labels; *free*, found without labels. "
 )
+_SINGLE = (
+    '"ARI, noise single": each row of noise a class of its own; where it is lower, noise has passed for a cluster. '
+)
 _WORDS = (
     '"-": the method does not suit the data. NC: it did not converge. time, memory: it met its cap. † the best of what was '
-    "tried when a cap was met. ‡ did not converge, but has labels. (k of m): k of m seeds have a result."
+    "tried when a cap was met. ‡ did not converge, but has labels. (k of m): k of m seeds have a result; such means are of "
+    "other data than those of all seeds, and not in bold."
 )
 
 Mark = Callable[[str], str]
@@ -83,9 +87,7 @@ def render_baselines(records: Sequence[Record], cells: Sequence[Cell] = ()) -> s
     board = Board("baselines", records, cells)
     if not board:
         return ""
-    caption = (
-        f"Mean ± standard deviation over seeds, the best of each setting and column in bold. {_CONVENTION}{_WORDS}"
-    )
+    caption = f"Mean ± standard deviation over seeds, the best of each setting in bold. {_CONVENTION}{_SINGLE}{_WORDS}"
     blocks = [f"### {_title(board, data)}\n\n{_block(board, data)}" for data in _shown(board)]
     return _join("## Methods by data set", caption, *blocks, *_left_out(board))
 
@@ -105,7 +107,7 @@ def render_ablation(table: str, records: Sequence[Record], cells: Sequence[Cell]
         rows = [
             [
                 method_title(name, table),
-                setting,
+                _said_setting(board, data, name, setting),
                 *_scores(board.at(data, name, setting), setting, tops),
                 *(f"{value:z.2f}" for value in shown.get(name, ())),
                 *([""] * (2 - len(shown.get(name, ())))),
@@ -113,7 +115,7 @@ def render_ablation(table: str, records: Sequence[Record], cells: Sequence[Cell]
             for name, setting in lines
         ]
         blocks.append(f"### {_title(board, data)}\n\n{_table(('variant', *_COLUMNS), rows)}")
-    return _join(f"## Ablation: {table}", f"{_CONVENTION}{_WORDS}", *blocks, *_left_out(board))
+    return _join(f"## Ablation: {table}", f"{_CONVENTION}{_SINGLE}{_WORDS}", *blocks, *_left_out(board))
 
 
 def render_runtime(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
@@ -132,7 +134,7 @@ def render_runtime(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str
         quickest = best((s.mean("seconds") for (_, setting), s in found.items() if setting == "given"), min)
         seen = set[str]()
         for (name, setting), summary in found.items():
-            if summary.word == WORDS["unsuitable"] and not summary.results:
+            if not summary.records or (summary.word == WORDS["unsuitable"] and not summary.results):
                 continue
             middle, total = summary.mean("seconds"), summary.mean("total")
             peak, before, tried = (summary.values(key) for key in ("peak", "peak_before", "tried"))
@@ -194,7 +196,7 @@ def render_remarks(records: Sequence[Record]) -> str:
     return "\n".join(["## Remarks", "", *lines]) if lines else ""
 
 
-_COLUMNS = ("setting", "ARI", "AMI", "NMI", "noise %", "clusters", "paper's ARI", "paper's NMI")
+_COLUMNS = ("setting", "ARI", "AMI", "NMI", "ARI, noise single", "noise %", "clusters", "paper's ARI", "paper's NMI")
 
 
 def _block(board: Board, data: str) -> str:
@@ -218,7 +220,7 @@ def _block(board: Board, data: str) -> str:
                 pairs = zip((cell.ari, cell.ami), most, strict=True)
                 theirs = [_top(_number(value, "z.2f"), value == top) for value, top in pairs]
             scores = _scores(board.at(data, name, setting), setting, tops)
-            rows.append([method_title(name), setting, *scores, *theirs])
+            rows.append([method_title(name), _said_setting(board, data, name, setting), *scores, *theirs])
     return _table(("method", *_COLUMNS), rows)
 
 
@@ -227,26 +229,30 @@ def _tops(board: Board, data: str, lines: Iterable[tuple[str, str]]) -> dict[tup
     found: dict[tuple[str, str], list[float | None]] = {}
     for method, setting in lines:
         for name in _SCORES:
-            found.setdefault((setting, name), []).append(board.at(data, method, setting).mean(name))
+            summary = board.at(data, method, setting)
+            found.setdefault((setting, name), []).append(summary.mean(name) if summary.whole else None)
     return {place: _number(best(values), "z.2f") for place, values in found.items()}
 
 
 def _scores(summary: Summary, setting: str, tops: dict[tuple[str, str], str]) -> list[str]:
     """Scores, share of noise and number of clusters; one word where there are none."""
     if summary.mean("ari") is None:
-        return [summary.word, *[""] * 4]
+        return [summary.word, *[""] * 5]
     shown = []
     for name in _SCORES:
-        top = _number(summary.mean(name), "z.2f") == tops[setting, name]
+        top = summary.whole and _number(summary.mean(name), "z.2f") == tops[setting, name]
         shown.append(_top(summary.show(name), top) + (summary.mark if name == "ari" else ""))
-    clusters = f"{_number(summary.mean('clusters'), '.4g')} of {_number(summary.mean('true_clusters'), '.4g')}"
-    return [*shown, summary.show("noise", "z.1f", spread=False), clusters]
+    clusters = f"{_number(summary.mean('clusters'), '.3g')} of {_number(summary.mean('true_clusters'), '.3g')}"
+    single = _number(summary.mean("ari_singletons"), "z.2f")
+    return [*shown, single, summary.show("noise", "z.1f", spread=False), clusters]
 
 
 def _overview(board: Board, mark: Mark, call: Mark) -> tuple[list[str], list[list[str]]]:
     columns, pair = _shown(board), ("tuned", "free")
     tops = {
-        (data, setting): _number(best(board.at(data, name, setting).mean("ari") for name in board.methods), "z.1f")
+        (data, setting): _number(
+            best(s.mean("ari") for s in (board.at(data, name, setting) for name in board.methods) if s.whole), "z.1f"
+        )
         for data in columns
         for setting in pair
     }
@@ -259,7 +265,7 @@ def _overview(board: Board, mark: Mark, call: Mark) -> tuple[list[str], list[lis
         shown = []
         for setting, summary in found.items():
             text = summary.show("ari", "z.1f", spread=False)
-            top = summary.mean("ari") is not None and text == tops[data, setting]
+            top = summary.whole and text == tops[data, setting]
             shown.append((mark(text) if top else text) + (summary.mark if summary.results else ""))
         return " / ".join(shown)
 
@@ -295,9 +301,20 @@ def _left_out(board: Board) -> list[str]:
 
 
 def _settings(board: Board, data: str, name: str) -> list[str]:
-    """Settings that have a row: those that suit, or none of them where none does."""
-    kept = [one for one in board.settings(data, name) if board.at(data, name, one).word != WORDS["unsuitable"]]
-    return kept or board.settings(data, name)[-1:] or [""]
+    """Settings that have a row: those that suit; one for all of them where none does, or none was run."""
+    settings = board.settings(data, name)
+    return [one for one in settings if not _stands_for_all(board, data, name, one)] or settings[:1] or [""]
+
+
+def _said_setting(board: Board, data: str, name: str, setting: str) -> str:
+    return "" if _stands_for_all(board, data, name, setting) else setting
+
+
+def _stands_for_all(board: Board, data: str, name: str, setting: str) -> bool:
+    """Whether a row of this setting is shown only where it stands for all settings of the method."""
+    summary = board.at(data, name, setting)
+    unsuitable = summary.word == WORDS["unsuitable"] and not summary.results
+    return unsuitable or not board.was_run(data, name)
 
 
 def _printed_seconds(name: str, data: str) -> str:
@@ -306,8 +323,10 @@ def _printed_seconds(name: str, data: str) -> str:
 
 
 def _title(board: Board, data: str) -> str:
-    sizes = [(board.first(data, name), words) for name, words in (("n", "N ="), ("d", "d ="), ("true_clusters", "c ="))]
-    said = ", ".join(f"{words} {value:,}" for value, words in sizes if value is not None)
+    sizes = [(words, board.extent(data, name)) for words, name in (("N", "n"), ("d", "d"), ("c", "true_clusters"))]
+    said = ", ".join(
+        f"{words} = {ends[0]:,}" + (f" to {ends[1]:,}" if ends[1] > ends[0] else "") for words, ends in sizes if ends
+    )
     return f"{data_title(data)} ({said})" if said else data_title(data)
 
 
