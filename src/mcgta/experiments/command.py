@@ -21,7 +21,7 @@ RESULTS, TABLES, FIGURES = "results.jsonl", "tables.md", "figures"
 Record = dict[str, Any]
 
 _CURES = {
-    "missing data": f"Put files where {VARIABLE} says, or call the loader once, which downloads (docs/datasets.md)",
+    "missing data": f"Put files where {VARIABLE} says, or call their loaders once, which download what can be had",
     "missing package": "Install what is named",
 }
 """What to do about cells that have not been run for want of something."""
