@@ -73,6 +73,15 @@ def test_data_sets_without_files_or_without_records_are_passed_over(small, tmp_p
     assert figures.draw(tmp_path, []) == []
 
 
+def test_a_file_that_cannot_be_read_ends_no_other_figure(small, tmp_path, monkeypatch):
+    def damaged(seed):
+        raise ValueError("pavement.npz is not an npz archive")
+
+    monkeypatch.setitem(figures.SOURCES, "pavement", Source("Pavement", damaged))
+    written = figures.draw(tmp_path, [record("pavement"), record("series")])
+    assert [file.name for file in written] == ["histograms-series.png", "truth-series.png"]
+
+
 def test_no_figure_stays_open(small, tmp_path):
     figures.draw(tmp_path, [record("series"), *curves()])
     assert pyplot.get_fignums() == []

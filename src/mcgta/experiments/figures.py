@@ -58,10 +58,10 @@ def draw(folder: Path, records: list[Record]) -> list[Path]:
 
 
 def load(name: str) -> Problem | None:
-    """Return a data set; None where its files are not there."""
+    """Return a data set; None where its files are not there, or cannot be read, which its cells have told."""
     try:
         return SOURCES[name].make(0)
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return None
 
 
