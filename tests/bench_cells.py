@@ -76,7 +76,7 @@ def attempts(cell):
     elif method == "no package":
         import a_package_that_is_not_there  # noqa: F401
     elif method == "no data":
-        raise FileNotFoundError("climate.csv: mcgta data fetch climate")
+        raise FileNotFoundError("the files of 'climate' are not there. Looked in /home for one of\n  - climate.csv")
     elif method == "stuck":
         yield Attempt({"iterations": 100}, shuffled(0.2), note="100 iterations", converged=False)
     elif method == "diverges":
@@ -101,6 +101,10 @@ def attempts(cell):
         (place / f"{os.getpid()}.tmp").write_text(f"{os.getpid()} {child.pid}")
         (place / f"{os.getpid()}.tmp").rename(place / f"{os.getpid()}.pid")
         time.sleep(60)
+
+
+def prepare():
+    """Nothing takes time here."""
 
 
 def solve(cell):

@@ -16,7 +16,8 @@ import pytest
 import bench_cells
 from mcgta.cli import main
 from mcgta.experiments import command
-from mcgta.experiments.results import read_records
+from mcgta.experiments.cells import Cell
+from mcgta.experiments.results import add_record, read_records
 
 TESTS = Path(__file__).parent
 
@@ -186,3 +187,64 @@ def test_an_interrupt_ends_with_130_and_says_that_the_same_command_goes_on(tmp_p
     assert "the same command goes on from there" in told
     assert "Traceback" not in told
     assert [record["method"] for record in read_records(tmp_path / "results.jsonl")] == ["good"]
+
+
+@pytest.mark.parametrize("place", ["file/below", "file/two/below"])
+def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_run(tmp_path, capsys, place):
+    (tmp_path / "file").write_text("")
+    assert bench("--method", "good", "--out", tmp_path / place) == 2
+    told = capsys.readouterr().err
+    assert "mcgta bench: error: " in told
+    assert str(tmp_path / "file") in told
+    assert "ARI" not in told
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_run(tmp_path, capsys, monkeypatch):
+    (tmp_path / "results.jsonl").mkdir()
+    assert bench("--method", "good", "--out", tmp_path) == 2
+    assert "results.jsonl" in capsys.readouterr().err
+    (tmp_path / "tables.md").mkdir()
+    (tmp_path / "results.jsonl").rmdir()
+    assert bench("--method", "good", "--quick", "--out", tmp_path) == 2
+    assert "cannot be used" in capsys.readouterr().err
+
+
+def test_a_line_without_its_names_is_no_result(tmp_path, capsys):
+    (tmp_path / "results.jsonl").write_text('{"key": "baselines/pavement/good/free/0", "status": "ok"}\n')
+    assert bench("--render", "--out", tmp_path) == 2
+    assert "line 1 is no result of a benchmark" in capsys.readouterr().err
+
+
+def test_what_is_done_once_is_done_only_if_there_is_a_cell_to_run(tmp_path, monkeypatch):
+    times = []
+    monkeypatch.setattr(bench_cells, "prepare", lambda: times.append(1))
+    asked = ("--method", "good", "--quick", "--out", tmp_path)
+    assert [bench(*asked) or len(times) for _ in range(2)] == [1, 1]
+    assert bench(*asked, "--again", "failed") == 0
+    assert len(times) == 1
+    assert bench(*asked, "--again", "ok") == 0
+    assert len(times) == 2
+
+
+def test_a_variable_that_names_no_folder_is_told_of(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("MCGTA_DATA", os.pathsep.join([str(tmp_path), str(tmp_path / "nowhere")]))
+    assert bench("--method", "good", "--quick", "--out", tmp_path / "bench") == 0
+    told = capsys.readouterr().err
+    assert f"MCGTA_DATA names {tmp_path / 'nowhere'}, which is no folder" in told
+    assert f"MCGTA_DATA names {tmp_path}," not in told
+
+
+def test_what_is_missing_is_named_once_with_what_to_do(tmp_path, capsys):
+    lacking = {"status": "missing data", "note": "the files of 'climate' are not there", "ari": None}
+    for seed in range(3):
+        cell = Cell("baselines", "climate", "good", "free", seed)
+        add_record(tmp_path / "results.jsonl", {"key": cell.key, **cell.fields(), **lacking})
+    assert bench("--render", "--out", tmp_path) == 0
+    told = capsys.readouterr().err
+    assert told.count("climate") == 1
+    assert "--again 'missing data'" in told
+
+
+def test_an_interrupt_while_figures_are_drawn_is_no_accident(tmp_path, capsys):
+    assert bench("--method", "good", "--quick", "--out", tmp_path, figures=Figures(KeyboardInterrupt())) == 130
+    assert "interrupted" in capsys.readouterr().err

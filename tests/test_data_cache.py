@@ -195,3 +195,8 @@ def test_wrong_parameters_are_refused_before_anything_is_downloaded(server):
     with pytest.raises(ValueError, match="n_features=0"):
         load_pavement(n_features=0)
     assert server.asked == []
+
+
+def test_a_data_home_that_is_no_path_is_refused():
+    with pytest.raises(ValueError, match="data_home=3 is not allowed"):
+        data_folders(3)

@@ -53,6 +53,13 @@ def test_made_data_have_several_seeds_and_tuning_on_given_data_has_one() -> None
     assert count == {"series": 3 * SOURCES["series"].seeds, "pavement": 2 * SOURCES["pavement"].seeds + 1}
 
 
+def test_more_seeds_can_be_asked_for_than_there_are_by_default() -> None:
+    assert max(cell.seed for cell in plan.cells(["baselines"], ["series"], ["gmm"], seeds=7)) == 6
+    settings = {"given": 7, "tuned": 1, "free": 7}
+    found = [cell.setting for cell in plan.cells(["baselines"], ["pavement"], ["gmm"], seeds=7)]
+    assert {setting: found.count(setting) for setting in settings} == settings
+
+
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("setting", ["given", "free"])
 def test_a_method_labels_every_row(name: str, setting: str) -> None:

@@ -126,6 +126,10 @@ def test_an_error_is_told_by_its_last_line(ran):
     assert ran["unsuitable"]["note"] == "for series only"
 
 
+def test_what_is_missing_is_said_without_the_folders_of_this_machine(ran):
+    assert ran["no data"]["note"] == "the files of 'climate' are not there"
+
+
 def test_a_method_that_did_not_converge_keeps_its_labels_if_it_has_some(ran):
     assert ran["stuck"]["ari"] == score(bench_cells.TRUTH, shuffled(0.2))["ari"]
     assert ran["diverges"]["ari"] is None

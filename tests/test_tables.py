@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcgta.experiments import paper, tables
+from mcgta.experiments.ablations import ABLATIONS
+from mcgta.experiments.catalogue import METHODS
 from mcgta.experiments.cells import SETTINGS, STATUSES, Cell
 from mcgta.experiments.summary import WORDS, Board, Summary
 
@@ -34,8 +36,10 @@ def rows_of(text, heading):
 
 
 def block(records, cells=(), data="pavement"):
+    """Rows of a data set by the name of the method and the setting."""
     head, rows = rows_of(tables.render_baselines(records, cells), f"### {data}")
-    return {(row[0], row[1]): dict(zip(head, row, strict=True)) for row in rows}
+    names = {method.title: name for name, method in METHODS.items()}
+    return {(names.get(row[0], row[0]), row[1]): dict(zip(head, row, strict=True)) for row in rows}
 
 
 def test_means_and_deviations_are_over_seeds():
@@ -94,8 +98,9 @@ def test_the_best_of_each_setting_and_column_is_bold():
     ],
 )
 def test_a_word_stands_where_there_is_no_number(status, word):
-    records = [record(status=status, ari=None)]
-    assert block(records)["mcgta", "tuned"]["ARI"] == word == WORDS[status]
+    records = [record(status=status, ari=None), record("gmm")]
+    setting = "" if word == "-" else "tuned"  # one row for all settings
+    assert block(records)["mcgta", setting]["ARI"] == word == WORDS[status]
     assert word in tables.overview_text(records)
 
 
@@ -103,9 +108,26 @@ def test_numbers_that_are_not_all_they_could_be_are_marked():
     assert block([record(status="capped")])["mcgta", "tuned"]["ARI"] == "**50.00**†"
     assert block([record(status="not converged")])["mcgta", "tuned"]["ARI"] == "**50.00**‡"
     some = [record(seed=0), record(seed=1, status="failed", ari=None)]
-    assert block(some)["mcgta", "tuned"]["ARI"] == "**50.00** (1 of 2)"
+    assert block(some)["mcgta", "tuned"]["ARI"] == "50.00 (1 of 2)"
     planned = [Cell("baselines", "pavement", "mcgta", "tuned", seed) for seed in range(5)]
-    assert block(some, planned)["mcgta", "tuned"]["ARI"] == "**50.00** (1 of 5)"
+    assert block(some, planned)["mcgta", "tuned"]["ARI"] == "50.00 (1 of 5)"
+
+
+def test_a_mean_of_some_seeds_is_not_compared_with_means_of_all():
+    records = [record(seed=seed, ari=60.0) for seed in (0, 1)] + [record("gmm", ari=90.0)]
+    records += [record("gmm", seed=1, status="time", ari=None)]
+    found = block(records)
+    assert (found["mcgta", "tuned"]["ARI"], found["gmm", "tuned"]["ARI"]) == ("**60.00 ± 0.00**", "90.00 (1 of 2)")
+    shown = tables.overview_text(records)
+    assert "*60.0 / not run" in shown
+    assert "*90.0" not in shown
+
+
+def test_noise_as_singletons_stands_beside_and_numbers_of_clusters_may_differ_by_seed():
+    records = [record(ari=97.0, ari_singletons=70.0), record(seed=1, ari=97.0, ari_singletons=71.0, true_clusters=4)]
+    row = block(records)["mcgta", "tuned"]
+    assert (row["ARI, noise single"], row["clusters"]) == ("70.50", "4 of 3.5")
+    assert "### pavement (N = 1,055, d = 10, c = 3 to 4)" in tables.render(records)
 
 
 def test_a_failed_cell_shows_no_number_even_if_it_has_one():
@@ -114,11 +136,12 @@ def test_a_failed_cell_shows_no_number_even_if_it_has_one():
 
 def test_planned_cells_without_a_record_are_shown_as_not_run():
     planned = [Cell("baselines", "climate", "gmm", "free", 0), Cell("range", "pavement", "everywhere", "tuned", 0)]
-    text = tables.render([], planned)
-    assert block([], planned, "climate")["gmm", "free"]["ARI"] == "not run"
+    records = [record("ticc", "climate"), record("everywhere", table="range", setting="free")]
+    text = tables.render(records, planned)
+    assert block(records, planned, "climate")["gmm", ""]["ARI"] == "not run"
     head, rows = rows_of(text, "## Ablation: range")
-    assert [row[:3] for row in rows] == [["within range", "", "not run"], ["everywhere", "tuned", "not run"]]
-    assert [row[-2:] for row in rows] == [["77.64", "77.22"], ["76.91", "76.25"]]
+    assert [row[:3] for row in rows[:2]] == [["Within the range", "", "not run"], ["Everywhere", "tuned", "not run"]]
+    assert [row[-2:] for row in rows[:2]] == [["77.64", "77.22"], ["76.91", "76.25"]]
     assert len(head) == len(rows[0])
 
 
@@ -128,8 +151,8 @@ def test_the_overview_has_tuned_and_free_side_by_side():
     head, rows = rows_of(tables.render_overview(records), "## ARI")
     found = {row[0]: row[1:] for row in rows}
     assert head == ["method", "pavement", "climate"]
-    assert found["mcgta"] == ["70.0 / **40.0**", "not run"]
-    assert found["gmm"] == ["**80.0** / not run", "- / not run"]
+    assert found["MC-GTA"] == ["70.0 / **40.0**", "not run"]
+    assert found["GMM"] == ["**80.0** / not run", "- / not run"]
 
 
 def test_the_overview_for_a_terminal_is_aligned():
@@ -146,22 +169,76 @@ def test_ablations_have_the_papers_variants_first_and_its_figures_on_its_data_on
     records += [record("kl", data="climate", table="dissimilarity")]
     text = tables.render(records)
     _, rows = rows_of(text, "### pavement")
-    assert [row[0] for row in rows] == [*paper.ABLATIONS["dissimilarity"], "hellinger"]
-    assert rows[4][:3] == ["kl", "tuned", "**50.00**"]
+    titles = [ABLATIONS["dissimilarity"][name].title for name in paper.ABLATIONS["dissimilarity"]]
+    assert [row[0] for row in rows] == [*titles, "hellinger"]
+    assert rows[4][:3] == ["KL divergence", "tuned", "**50.00**"]
     assert rows[4][-2:] == ["56.73", "66.10"]
     _, rows = rows_of(text, "### climate")
     assert {cell for row in rows for cell in row[-2:]} == {""}
 
 
 def test_run_times_are_those_of_their_table_or_else_of_the_methods():
-    records = [record(), record("gmm", seconds=1.0, total=1.0, tried=1), record(table="runtime", seconds=0.5)]
+    given = {"setting": "given"}
+    records = [record(**given), record("gmm", seconds=1.0, total=1.0, tried=1, **given), record("gmm", seconds=0.1)]
+    records += [record(table="runtime", seconds=0.5, **given), record("ticc", status="unsuitable", ari=None)]
     head, rows = rows_of(tables.render_runtime(records), "## Run time")
-    found = {row[1]: dict(zip(head, row, strict=True)) for row in rows}
-    assert found["mcgta"]["a fit"] == "**0.50**"
-    assert found["gmm"]["a fit"] == "1.00"
-    assert (found["mcgta"]["all that was tried"], found["mcgta"]["tried"]) == ("30.00", "15")
-    assert (found["mcgta"]["peak"], found["mcgta"]["before"]) == ("2 GB", "100 MB")
-    assert (found["mcgta"]["paper's fit"], found["gmm"]["paper's fit"]) == ("14", "1")
+    found = {(row[1], row[2]): dict(zip(head, row, strict=True)) for row in rows}
+    ours, theirs = found["MC-GTA", "given"], found["GMM", "given"]
+    assert (ours["an attempt"], theirs["an attempt"]) == ("**0.50**", "1.00")
+    assert found["GMM", "tuned"]["an attempt"] == "0.10"  # attempts of tuning are not alike, and not compared
+    assert (ours["all that was tried"], ours["tried"]) == ("30.00", "15")
+    assert (ours["peak"], ours["before"]) == ("2 GB", "100 MB")
+    assert (ours["paper's fit"], theirs["paper's fit"], found["GMM", "tuned"]["paper's fit"]) == ("14", "< 1", "")
+    assert len(found) == len(rows) == 3
+
+
+def test_a_data_set_without_files_and_one_that_was_not_run_are_one_line_and_no_block():
+    absent = {"status": "missing data", "ari": None, "note": "NoFilesError: none"}
+    records = [record(), *(record(name, "climate", seed=k, **absent) for name in ("gmm", "ticc") for k in range(3))]
+    planned = [Cell("baselines", "poi", "gmm", "free", 0), Cell("baselines", "pavement", "hmm", "free", 0)]
+    text = tables.render(records, planned)
+    assert "### climate" not in text
+    assert "### poi" not in text
+    assert text.count("No data, since their files are not there: climate.") == 3  # overview, blocks, run times
+    assert "Not run: poi, hmm." in text
+    assert "- climate: its files are not there (6 cells)" in text.splitlines()
+    assert "NoFilesError" not in text
+    shown = tables.overview_text(records, planned)
+    assert shown.splitlines()[1].split() == ["method", "pavement"]
+    assert "climate" in shown.splitlines()[-2]
+
+
+def test_where_nothing_has_a_result_yet_there_are_lines_and_no_empty_table():
+    text = tables.render([], [Cell(table, "poi", "gmm", "given", 0) for table in ("baselines", "runtime", "range")])
+    assert text.count("Not run: poi.") == 4
+    assert "| method |" not in text.replace("| method | `--method` |", "")
+    assert tables.overview_text([], [Cell("baselines", "poi", "gmm", "given", 0)]) == "Not run: poi."
+
+
+def test_settings_that_a_method_does_not_have_take_no_row_and_a_method_that_does_not_suit_takes_one():
+    no = {"status": "unsuitable", "ari": None}
+    records = [record(setting="given", **no), record(setting="free")]
+    records += [record("sticc", setting=setting, **no) for setting in SETTINGS]
+    found = block(records)
+    assert ("mcgta", "given") not in found
+    assert found["mcgta", "free"]["paper's ARI"] == "**77.64**"
+    assert [(one, row["ARI"]) for (name, one), row in found.items() if name == "sticc"] == [("", "-")]
+
+
+def test_methods_are_called_by_their_titles_and_the_legend_tells_their_names_and_rules():
+    text = tables.render([record("mcgta-refined", setting="free"), record("hmm"), record("unheard of")])
+    _, rows = rows_of(text, "## Methods\n")
+    found = {row[0]: row[1:] for row in rows}
+    assert found["mcgta as it comes"] == ["`mcgta-refined`", "every setting at its default"]
+    assert found["HMM"][0] == "`hmm`"
+    assert {"TICC, beta = 0", "STICC, beta = 0"} <= set(found)
+    assert "| unheard of | tuned |" in text
+    assert "### series: 1-D synthetic (N" in tables.render([record(data="series")])
+
+
+def test_every_method_that_can_be_set_without_labels_has_a_rule():
+    for method in METHODS.values():
+        assert bool(method.rule) == (method.free is not None)
 
 
 def test_remarks_say_why_once_for_all_seeds():
@@ -170,6 +247,12 @@ def test_remarks_say_why_once_for_all_seeds():
     lines = [line for line in text.splitlines() if line.startswith("- ")]
     assert lines == [r"- baselines, pavement, mcgta, tuned: failed: ValueError: a \| b c (seed 0, 1)"]
     assert tables.render_remarks([record()]) == ""
+
+
+def test_remarks_name_a_missing_package_once_for_each_method():
+    lacking = {"status": "missing package", "ari": None, "note": "HMM needs hmmlearn: pip install 'mcgta[baselines]'"}
+    text = tables.render_remarks([record("hmm", data=data, **lacking) for data in ("series", "pavement")])
+    assert text.splitlines()[2:] == ["- hmm: HMM needs hmmlearn: pip install 'mcgta[baselines]' (2 cells)"]
 
 
 def test_the_caption_says_how_noise_is_counted():

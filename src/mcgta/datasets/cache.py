@@ -67,6 +67,8 @@ Forms: TypeAlias = Mapping[str, tuple[DataFile, ...]]
 def data_folders(data_home: Folder = None) -> list[Path]:
     """Return the folders that are looked through for data, in this order."""
     if data_home is not None:
+        if not isinstance(data_home, (str, os.PathLike)):
+            raise ValueError(f"data_home={data_home!r} is not allowed: data_home must be the path of a folder, or None")
         return [Path(data_home).expanduser()]
     named = [Path(part).expanduser() for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part]
     cache = cache_folder()

@@ -20,7 +20,8 @@ CURVES: dict[str, tuple[Any, ...]] = {
 }
 """Values of what a curve is drawn over."""
 
-_MIDDLE = {"n_neighbors": (30,), "beta": (1.0,), "margin_in_sills": (0.25,)}
+MIDDLE = {"n_neighbors": (30,), "beta": (1.0,), "margin_in_sills": (0.25,)}
+"""Where the others stay meanwhile."""
 
 
 def _vary(**values: Any) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def curve_method(variant: str) -> Method:
     """Return the method of a point of a curve, named as :func:`curve_variants` does."""
     name, value = variant.split("=")
     values = dict(zip(map(str, CURVES[name]), CURVES[name], strict=True))
-    return Method(variant, None, tune_mcgta({**GRID, **_MIDDLE, name: (values[value],)}), None, random=False)
+    return Method(variant, None, tune_mcgta({**GRID, **MIDDLE, name: (values[value],)}), None, random=False)
 
 
 def curve_variants() -> list[str]:

@@ -83,7 +83,7 @@ def _constrained_rule(name: str) -> Callable[[Problem], Params]:
 
 _SILHOUETTE = "K of the greatest silhouette of the features, 2 to 8"
 _BIC = "K of the least BIC, 1 to 8"
-_KNEE = "radii at the knee of the sorted distances to the 2d-th nearest"
+_KNEE = "radii at the knee of the sorted distances to the 2d-th nearest; min_samples "
 
 _TICC = [
     {"window": window, "beta": beta, "sparsity": sparsity, "n_init": 1}
@@ -126,7 +126,11 @@ def _sizes(problem: Problem) -> Iterator[Params]:
 METHODS: dict[str, Method] = {
     "k-means": peer_method("k-Means", Peer("plain:KMeans"), by="silhouette", rule=_SILHOUETTE),
     "dbscan": peer_method(
-        "DBSCAN", Peer("plain:DBSCAN", grid=_dbscan_grid, counts=False), radii=_dbscan_rule, rule=_KNEE, random=False
+        "DBSCAN",
+        Peer("plain:DBSCAN", grid=_dbscan_grid, counts=False),
+        radii=_dbscan_rule,
+        rule=f"{_KNEE}2d",
+        random=False,
     ),
     "hdbscan": peer_method(
         "HDBSCAN",
@@ -150,14 +154,14 @@ METHODS: dict[str, Method] = {
         "ST-DBSCAN",
         Peer("spacetime_dbscan:STDBSCAN", grid=_constrained_grid("eps_position"), counts=False),
         radii=_constrained_rule("eps_position"),
-        rule=_KNEE,
+        rule=f"{_KNEE}d, 2 at least",
         random=False,
     ),
     "mdst-dbscan": peer_method(
         "MDST-DBSCAN",
         Peer("spacetime_dbscan:MDSTDBSCAN", grid=_constrained_grid("eps_space"), counts=False),
         radii=_constrained_rule("eps_space"),
-        rule=_KNEE,
+        rule=f"{_KNEE}d, 2 at least",
         kinds=(SPACE,),
         random=False,
     ),
@@ -189,7 +193,7 @@ METHODS: dict[str, Method] = {
         None,
         tune_mcgta(_WITHOUT),
         free_mcgta(dissimilarity="wasserstein2", beta=0.0, refine=False),
-        rule="settings of Algorithm 1 by evidence, beta = 0",
+        rule="settings of Algorithm 1 by W2 squared by evidence, beta = 0",
         random=False,
     ),
     "ticc": peer_method("TICC", Peer("ticc:TICC", grid=lambda problem: _TICC), by="bic", rule=_BIC, kinds=(TIME,)),
@@ -201,7 +205,7 @@ METHODS: dict[str, Method] = {
         None,
         tune_mcgta(GRID),
         free_mcgta(refine=False),
-        rule="settings of Algorithm 1 by evidence",
+        rule="settings of Algorithm 1 by evidence, calibrated or not",
         random=False,
     ),
     "mcgta-refined": Method(

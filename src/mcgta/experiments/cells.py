@@ -9,7 +9,7 @@ from typing import Any
 from mcgta.types import Labels
 
 SETTINGS = ("given", "tuned", "free")
-"""Settings as in the paper, with the number of clusters known; tuned by the labels; found without labels."""
+"""The number of clusters known, all else at its default; tuned by the labels; found without labels."""
 
 STATUSES = (
     "ok",

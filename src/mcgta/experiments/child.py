@@ -54,7 +54,7 @@ def work(cell: Cell, solve: Solve, pipe: Connection) -> None:
     except ImportError as error:
         tell({"status": "missing package", "error": _last_line(error)})
     except FileNotFoundError as error:
-        tell({"status": "missing data", "error": _last_line(error)})
+        tell({"status": "missing data", "error": _first_sentence(error)})
     except MemoryError as error:
         tell({"status": "memory", "error": _last_line(error)})
     except BaseException as error:  # whatever a method does, it is a result, and other cells go on
@@ -115,6 +115,11 @@ def _end_with_parent() -> None:
         if hasattr(os, "killpg"):
             os.killpg(os.getpgrp(), signal.SIGKILL)
         os._exit(1)
+
+
+def _first_sentence(error: BaseException) -> str:
+    """What is missing; the folders that were looked through are no part of a result."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].partition(". ")[0]
 
 
 def _last_line(error: BaseException) -> str:

@@ -7,16 +7,24 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from mcgta.datasets.cache import VARIABLE
 from mcgta.experiments.cells import STATUSES, Cell, Solving
 from mcgta.memory import budget, read_size, say_size
 
 RESULTS, TABLES, FIGURES = "results.jsonl", "tables.md", "figures"
 
 Record = dict[str, Any]
+
+_CURES = {
+    "missing data": f"Put files where {VARIABLE} says, or call their loaders once, which download what can be had",
+    "missing package": "Install what is named",
+}
+"""What to do about cells that have not been run for want of something."""
 
 
 class Plan(Protocol):
@@ -35,6 +43,9 @@ class Plan(Protocol):
         quick: bool = False,
     ) -> list[Cell]:
         """Return the cells of these tables, data sets and methods, None being all; ``quick`` leaves out what takes long."""
+
+    def prepare(self) -> None:
+        """Do what is done once, before the first cell is run."""
 
     def solve(self, cell: Cell) -> Solving:
         """Begin to compute a cell."""
@@ -110,6 +121,9 @@ def run(args: argparse.Namespace, plan: Plan | None = None, figures: Figures | N
     except BrokenPipeError:  # whoever reads has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        _say(f"interrupted; {args.out / RESULTS} has what was done, and the same command goes on from there")
+        return 130
 
 
 def _run(args: argparse.Namespace, plan: Plan, figures: Figures | None) -> int:
@@ -124,35 +138,49 @@ def _run(args: argparse.Namespace, plan: Plan, figures: Figures | None) -> int:
         raise _Refused(f"--render: there are no results in {file}; run mcgta bench --out {args.out} first")
     try:
         records = read_records(file)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         raise _Refused(str(error)) from error
     if args.list:
         _list(cells, records)
         return 0
+    _warn_of_folders()
     if not args.render:
         memory = args.memory or _share(args.jobs)
         _say(
             f"{len(cells)} cells, {args.jobs} at a time, each up to {args.seconds:g} s of the processor and "
             f"{'any amount' if memory is None else say_size(int(memory))} of memory"
         )
-        try:
-            run_cells(
-                cells,
-                plan.solve,
-                file,
-                jobs=args.jobs,
-                seconds=args.seconds,
-                memory=memory,
-                again=args.again,
-                fresh=args.fresh,
-                progress=_tell,
-            )
-        except KeyboardInterrupt:
-            _say(f"interrupted; {file} has what was done, and the same command goes on from there")
-            return 130
+        with _writing(args.out):  # before anything takes time
+            args.out.mkdir(parents=True, exist_ok=True)
+            open(file, "ab").close()
+        if _left(cells, records, args):
+            plan.prepare()
+        run_cells(
+            cells,
+            plan.solve,
+            file,
+            jobs=args.jobs,
+            seconds=args.seconds,
+            memory=memory,
+            again=args.again,
+            fresh=args.fresh,
+            progress=_tell,
+        )
         records = read_records(file)
-    _render(args.out, records, cells, figures)
+    with _writing(args.out):
+        _render(args.out, records, cells, figures)
     return 0
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Refuse a folder that cannot be used."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise _Refused(f"--out {folder} cannot be used: {error}") from error
 
 
 def _own_plan() -> Plan:
@@ -186,6 +214,18 @@ def _choose(args: argparse.Namespace, plan: Plan) -> list[Cell]:
     return cells
 
 
+def _left(cells: list[Cell], records: list[Record], args: argparse.Namespace) -> bool:
+    """Whether there is a cell to run."""
+    ends = {record["key"]: record["status"] for record in records}
+    return args.fresh or any(cell.key not in ends or ends[cell.key] in args.again for cell in cells)
+
+
+def _warn_of_folders() -> None:
+    for part in os.environ.get(VARIABLE, "").split(os.pathsep):
+        if part and not Path(part).expanduser().is_dir():
+            _say(f"mcgta bench: warning: {VARIABLE} names {part}, which is no folder")
+
+
 def _share(jobs: int) -> int | None:
     """What a cell may hold, if nobody says: its share of what may be used."""
     free = budget()
@@ -207,6 +247,12 @@ def _render(folder: Path, records: list[Record], cells: list[Cell], figures: Fig
         sys.stdout.flush()
     ends = Counter(record["status"] for record in records)
     _say("; ".join(f"{ends[status]} {status}" for status in STATUSES if ends[status]))
+    for status, cure in _CURES.items():
+        lacking = dict.fromkeys(
+            str(one["data" if "data" in status else "note"]) for one in records if one["status"] == status
+        )
+        if lacking:
+            _say(f"{status}: {'; '.join(lacking)}. {cure}, then add --again {status!r}")
     for file in files:
         if file.exists():
             _say(str(file))

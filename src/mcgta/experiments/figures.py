@@ -1,4 +1,4 @@
-"""The paper's figures, drawn from the data sets that are at hand and from records of cells."""
+"""The paper's figures: of the data sets that cells have been run on, and from what cells have found."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcgta.experiments.ablations import CURVES
-from mcgta.experiments.pairs import Pairs, pairs_of_features, pairs_of_models
+from mcgta.experiments.ablations import CURVES, MIDDLE
+from mcgta.experiments.pairs import Pairs, means_by_distance, pairs_of_features, pairs_of_models, shares_together
 from mcgta.experiments.problems import SOURCES, SPACE, Problem
+from mcgta.types import Array, Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,7 @@ _BINS, _LEAST = 60, 5
 _SHIFT = 0.25  # of the sill: the margin that is drawn
 _TOGETHER, _APART, _LINE, _CURVE = "#1f6fb2", "#e08214", "#222222", "#b2182b"
 _COLOURS = 20
+_LONG = 5_000  # metres
 _DPI = 150
 
 
@@ -32,37 +34,34 @@ def draw(folder: Path, records: list[Record]) -> list[Path]:
     Parameters
     ----------
     folder : is made if need be; files of the same names are written over
-    records : of cells of the table "curves"; others are of no account here
+    records : of cells; only data sets that they are of are drawn, since that takes a while, and curves from those of curves
     """
     try:
         from matplotlib import pyplot
     except ImportError as error:
         raise ImportError("figures need matplotlib: pip install 'mcgta[plot]'") from error
     folder.mkdir(parents=True, exist_ok=True)
-    tasks: list[tuple[str, Callable[[], Figure | None]]] = [
-        *((f"semivariogram-{_slug(name)}", _of(draw_semivariograms, name)) for name in ("inat subset", "regions")),
-        *((f"histograms-{_slug(name)}", _of(draw_histograms, name)) for name in ("pavement", "series")),
-        *((f"loss-{_slug(name)}", _of(draw_loss, name)) for name in ("inat subset", "regions")),
-        *((f"truth-{_slug(name)}", _of(draw_truth, name)) for name in SOURCES),
-        *((f"curves-{_slug(name)}", _of_records(records, name)) for name in _curved(records)),
-    ]
+    named = {record["data"] for record in records}
     written = []
-    for name, task in tasks:
-        figure = task()
-        if figure is None:
-            continue
-        file = folder / f"{name}.png"
-        figure.savefig(file, dpi=_DPI)
-        pyplot.close(figure)
-        written.append(file)
+    for kind, function, names in _KINDS:
+        for name in names or SOURCES:
+            figure = function(name) if name in named else None
+            if figure is not None:
+                written.append(_save(figure, folder / f"{kind}-{_slug(name)}.png"))
+                pyplot.close(figure)
+    for name in SOURCES:
+        figure = draw_curves(records, name)
+        if figure is not None:
+            written.append(_save(figure, folder / f"curves-{_slug(name)}.png"))
+            pyplot.close(figure)
     return written
 
 
 def load(name: str) -> Problem | None:
-    """Return a data set; None where its files are not there."""
+    """Return a data set; None where its files are not there, or cannot be read, which its cells have told."""
     try:
         return SOURCES[name].make(0)
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return None
 
 
@@ -72,9 +71,11 @@ def draw_semivariograms(name: str) -> Figure | None:
     if problem is None:
         return None
     figure, axes = _panels(3, share_y=True)
+    top = 0.0
     for ax, n in zip(axes, _NEIGHBORS, strict=True):
         pairs, semivariogram = pairs_of_models(problem, n)
         image = _draw_shares(ax, pairs, limit=1.5 * semivariogram.range_)
+        top = max(top, ax.get_ylim()[1])
         steps = np.linspace(0, ax.get_xlim()[1], 200)
         ax.plot(
             semivariogram.lags,
@@ -90,7 +91,8 @@ def draw_semivariograms(name: str) -> Figure | None:
             steps, shifted, "--", color=_CURVE, linewidth=1.2, label=rf"$2\gamma-\delta$, $\delta$ = {_SHIFT:g} sill"
         )
         ax.axvline(semivariogram.range_, color=_CURVE, linewidth=0.8, linestyle=":", label=r"range $\rho$")
-        ax.set(title=f"n = {n}", xlabel=_distance(semivariogram.unit))
+        ax.set(title=f"n = {n}", ylim=(0, top))  # one scale for all panels
+        _label_distance(ax, semivariogram.unit)
     axes[0].set_ylabel("$W_2^2$ of the local models")
     axes[0].legend(fontsize=7, loc="upper left")
     figure.colorbar(image, ax=list(axes), label="share of pairs of one true cluster, %")
@@ -104,14 +106,10 @@ def draw_histograms(name: str) -> Figure | None:
     if problem is None:
         return None
     figure, axes = _panels(3)
-    panels = {
-        "cosine distance": pairs_of_features(problem, "cosine").dissimilarity,
-        "Euclidean distance": np.sqrt(pairs_of_features(problem, "euclidean").dissimilarity),
-    }
+    turned, flat = (pairs_of_features(problem, kind) for kind in ("cosine", "euclidean"))
     modelled = pairs_of_models(problem, 30, even=True)[0]
-    together = pairs_of_features(problem, "cosine").together
-    for ax, (title, values) in zip(axes, panels.items(), strict=False):
-        _draw_histogram(ax, title, values, together)
+    _draw_histogram(axes[0], "cosine distance", turned.dissimilarity, turned.together, top=2.0)
+    _draw_histogram(axes[1], "Euclidean distance", np.sqrt(flat.dissimilarity), flat.together)
     _draw_histogram(axes[2], "Wasserstein-2 distance, n = 30", np.sqrt(modelled.dissimilarity), modelled.together)
     axes[0].set_ylabel("density")
     axes[0].legend(fontsize=8)
@@ -127,10 +125,8 @@ def draw_loss(name: str) -> Figure | None:
     pairs, semivariogram = pairs_of_models(problem, 30)
     margin = _SHIFT * semivariogram.sill_
     penalty = np.maximum(0.0, pairs.dissimilarity - (semivariogram.expected(pairs.distance) - margin))
-    edges = np.unique(np.quantile(pairs.distance, np.linspace(0, 0.98, 41)))
-    at = np.clip(np.digitize(pairs.distance, edges) - 1, 0, edges.size - 2)
-    count = np.maximum(1, np.bincount(at, minlength=edges.size - 1))
-    first, second = (np.bincount(at, values, edges.size - 1) / count for values in (pairs.dissimilarity, penalty))
+    edges = np.unique(np.quantile(pairs.distance, np.linspace(0, 0.98, 41)))  # few pairs are farther, and noise
+    first, second = (means_by_distance(pairs.distance, values, edges) for values in (pairs.dissimilarity, penalty))
     middles = (edges[1:] + edges[:-1]) / 2
     figure, (left, right) = _panels(2)
     left.plot(middles, first, color=_TOGETHER, label="first term, $W_2^2$")
@@ -138,7 +134,8 @@ def draw_loss(name: str) -> Figure | None:
     right.plot(middles, 100 * second / (first + second), color=_APART)
     for ax in (left, right):
         ax.axvline(semivariogram.range_, color=_LINE, linewidth=0.8, linestyle=":", label=r"range $\rho$")
-        ax.set(xlabel=_distance(semivariogram.unit), ylim=(0, None))
+        ax.set(ylim=(0, None))
+        _label_distance(ax, semivariogram.unit)
     left.set(ylabel="mean over pairs", title="terms of the loss, β = 1")
     left.legend(fontsize=8)
     right.set(ylabel="%", title="share of the second term")
@@ -176,34 +173,47 @@ def draw_truth(name: str) -> Figure | None:
 
 
 def draw_curves(records: Sequence[Record], name: str) -> Figure | None:
-    """ARI and AMI over n, beta and the margin, everything else that is left open tuned by labels."""
+    """ARI and AMI over n, beta and the margin, min_samples and eps tuned by labels; None where no record has a result."""
+    points = {
+        record["method"]: record
+        for record in records
+        if (record["table"], record["data"]) == ("curves", name) and record["ari"] is not None
+    }
+    if not points:
+        return None
     figure, axes = _panels(3, share_y=True)
+    least = min(0.0, *(record[score] for record in points.values() for score in ("ari", "ami")))
     titles = {"n_neighbors": "neighbours n", "beta": "weight β", "margin_in_sills": "margin δ, in sills"}
     for ax, (parameter, values) in zip(axes, CURVES.items(), strict=True):
-        points = {
-            record["method"]: record for record in records if record["data"] == name and record["ari"] is not None
-        }
         kept = [value for value in values if f"{parameter}={value}" in points]
         for score, colour in (("ari", _TOGETHER), ("ami", _APART)):
             heights = [points[f"{parameter}={value}"][score] for value in kept]
             ax.plot(kept, heights, "o-", color=colour, markersize=4, label=score.upper())
-        ax.set(xlabel=titles[parameter], ylim=(0, 100))
+        ax.set(xlabel=titles[parameter], ylim=(least, 100))
     axes[0].set_ylabel("%")
     axes[0].legend(fontsize=8)
-    figure.suptitle(f"{SOURCES[name].title}: one parameter varied, min_samples and eps tuned by labels")
+    others = ", ".join(
+        f"{short} = {MIDDLE[parameter][0]:g}{unit}"
+        for parameter, short, unit in (("n_neighbors", "n", ""), ("beta", "β", ""), ("margin_in_sills", "δ", " sill"))
+    )
+    figure.suptitle(
+        f"{SOURCES[name].title}: one parameter varied, the others at {others}; min_samples and eps tuned by labels"
+    )
     return figure
 
 
-def _curved(records: Sequence[Record]) -> list[str]:
-    return list(dict.fromkeys(record["data"] for record in records if record["table"] == "curves"))
+_KINDS: tuple[tuple[str, Callable[[str], Figure | None], tuple[str, ...]], ...] = (
+    ("semivariogram", draw_semivariograms, ("inat subset", "regions")),
+    ("histograms", draw_histograms, ("pavement", "series")),
+    ("loss", draw_loss, ("inat subset", "regions")),
+    ("truth", draw_truth, ()),
+)
+"""Figures of data: what their files are called, what draws them, and of which data sets, () being all."""
 
 
-def _of(function: Callable[[str], Figure | None], name: str) -> Callable[[], Figure | None]:
-    return lambda: function(name)
-
-
-def _of_records(records: Sequence[Record], name: str) -> Callable[[], Figure | None]:
-    return lambda: draw_curves([record for record in records if record["table"] == "curves"], name)
+def _save(figure: Figure, file: Path) -> Path:
+    figure.savefig(file, dpi=_DPI)
+    return file
 
 
 def _panels(count: int, *, share_y: bool = False) -> tuple[Figure, Sequence[Axes]]:
@@ -218,23 +228,27 @@ def _draw_shares(ax: Axes, pairs: Pairs, limit: float) -> Any:
     inside = pairs.distance <= limit
     top = float(np.quantile(pairs.dissimilarity[inside], 0.99))
     edges = [np.linspace(0, limit, _BINS + 1), np.linspace(0, top, _BINS + 1)]
-    counts = np.histogram2d(pairs.distance, pairs.dissimilarity, edges)[0]
-    own = np.histogram2d(pairs.distance[pairs.together], pairs.dissimilarity[pairs.together], edges)[0]
-    shares = np.where(counts >= _LEAST, 100 * own / np.maximum(counts, 1), np.nan)
+    shares = shares_together(pairs, edges[0], edges[1], _LEAST)
     image = ax.pcolormesh(edges[0], edges[1], shares.T, cmap="Blues", vmin=0, vmax=100)
     ax.set(xlim=(0, limit), ylim=(0, top))
     return image
 
 
-def _draw_histogram(ax: Axes, title: str, values: Any, together: Any) -> None:
-    edges = np.linspace(0, float(np.quantile(values, 0.995)), 81).tolist()
+def _draw_histogram(ax: Axes, title: str, values: Array, together: Mask, top: float | None = None) -> None:
+    """Densities of all values of each kind, of which a few are beyond the last edge and not drawn, unless it is given."""
+    edges = np.linspace(0, float(np.quantile(values, 0.995)) if top is None else top, 81)
     for kept, colour, label in ((together, _TOGETHER, "within"), (~together, _APART, "between")):
-        ax.hist(values[kept], edges, density=True, color=colour, alpha=0.55, label=label)
+        heights = np.histogram(values[kept], edges)[0] / (max(1, kept.sum()) * edges[1])
+        ax.stairs(heights, edges, fill=True, color=colour, alpha=0.55, label=label)
     ax.set(title=title, xlim=(0, edges[-1]))
 
 
-def _distance(unit: str) -> str:
-    return f"distance, {unit}" if unit else "distance"
+def _label_distance(ax: Axes, unit: str) -> None:
+    """Name the axis with its unit; long distances are in kilometres."""
+    if unit == "m" and ax.get_xlim()[1] >= _LONG:
+        unit = "km"
+        ax.xaxis.set_major_formatter(lambda metres, _: f"{metres / 1000:g}")
+    ax.set_xlabel(f"distance, {unit}" if unit else "distance")
 
 
 def _slug(name: str) -> str:

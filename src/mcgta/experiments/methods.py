@@ -1,7 +1,8 @@
 """The methods of the tables, and how each is set: with K given, tuned by the labels, and without labels.
 
 *Given*: K is known, everything else is at its default, one fit. *Tuned*: a grid around what the labels favour, every fit an
-attempt, of which the best is kept; peers get grids as wide as ours. *Free*: what someone without labels would do, by a rule
+attempt, of which the best is kept; each method has a grid over what it is said to depend on. Ours has the most settings, as
+those of one neighbourhood share their models, and peers also get K. *Free*: what someone without labels would do, by a rule
 that is stated with the method.
 """
 
@@ -56,7 +57,8 @@ class Method:
             raise Unsuitable(f"{self.title} is for {' and '.join(self.kinds)}")
         found = {"given": self.given, "tuned": self.tuned, "free": self.free}[setting]
         if found is None:
-            raise Unsuitable({"given": "takes no number of clusters"}.get(setting, "has no rule"))
+            why = {"given": "takes no number of clusters", "tuned": "has nothing to tune", "free": "has no rule"}
+            raise Unsuitable(why[setting])
         return found(problem, seed)
 
 

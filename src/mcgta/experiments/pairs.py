@@ -22,7 +22,7 @@ _ALPHA = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """A sample of pairs.
+    """A sample of pairs, each of one group.
 
     Attributes
     ----------
@@ -41,7 +41,8 @@ def pairs_of_models(
 ) -> tuple[Pairs, Semivariogram]:
     """Return pairs by their local models, and the semivariogram.
 
-    Half of the pairs are of places near each other, of which there would be few, unless all are to have ``even`` chances.
+    Half of the pairs are of places near each other, of which there would be few, unless all are to have ``even`` chances. At
+    any one distance within that reach chances are even in either case. Pairs of which one has no model are left out.
     """
     places = read_positions(problem.positions, len(problem.X), groups=problem.groups, metric=problem.metric)
     data = sort_observations(problem.X, places, n_neighbors=n_neighbors, lags=0, seed=seed)
@@ -54,16 +55,38 @@ def pairs_of_models(
     kept = np.flatnonzero(np.isfinite(distance) & (i != j))[: _PAIRS // 2]
     if not even:
         kept = np.union1d(kept, np.flatnonzero((distance <= 1.5 * semivariogram.range_) & (i != j))[: _PAIRS // 2])
+    values = dissimilarity.of_pairs(i[kept], j[kept])
+    kept, values = kept[np.isfinite(values)], values[np.isfinite(values)]
     truth = problem.truth[data.order]
-    i, j = i[kept], j[kept]
-    return Pairs(distance[kept], dissimilarity.of_pairs(i, j), truth[i] == truth[j]), semivariogram
+    return Pairs(distance[kept], values, truth[i[kept]] == truth[j[kept]]), semivariogram
 
 
 def pairs_of_features(problem: Problem, kind: str, seed: int = 0) -> Pairs:
     """Return pairs by their features: "euclidean" (squared) or "cosine"."""
     places = read_positions(problem.positions, len(problem.X), groups=problem.groups, metric=problem.metric)
     i, j = np.random.default_rng(seed).integers(len(problem.X), size=(2, _PAIRS))
-    i, j = i[i != j], j[i != j]
-    return Pairs(
-        places.of_pairs(i, j), compare_features(problem.X, kind).of_pairs(i, j), problem.truth[i] == problem.truth[j]
-    )
+    distance = places.of_pairs(i, j)
+    kept = np.isfinite(distance) & (i != j)
+    i, j = i[kept], j[kept]
+    values = compare_features(problem.X, kind).of_pairs(i, j)
+    return Pairs(distance[kept], values, problem.truth[i] == problem.truth[j])
+
+
+def shares_together(pairs: Pairs, distances: Array, dissimilarities: Array, least: int) -> Array:
+    """Return per cent of pairs of one true cluster, in bins of distance (rows) and dissimilarity (columns) between edges.
+
+    Bins of fewer than ``least`` pairs are nan.
+    """
+    edges, own = [distances, dissimilarities], pairs.together
+    counts = np.histogram2d(pairs.distance, pairs.dissimilarity, edges)[0]
+    ours = np.histogram2d(pairs.distance[own], pairs.dissimilarity[own], edges)[0]
+    return np.where(counts >= least, 100 * ours / np.maximum(counts, 1), np.nan)
+
+
+def means_by_distance(distance: Array, values: Array, edges: Array) -> Array:
+    """Return the mean of the values in each bin of distance, its lower edge included; nan where a bin is empty."""
+    inside = (distance >= edges[0]) & (distance < edges[-1])
+    at = np.searchsorted(edges, distance[inside], side="right") - 1
+    counts = np.bincount(at, minlength=edges.size - 1)
+    sums = np.bincount(at, values[inside], minlength=edges.size - 1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

@@ -10,6 +10,7 @@ from mcgta.experiments.catalogue import METHODS
 from mcgta.experiments.cells import SETTINGS, Cell, Solving
 from mcgta.experiments.methods import Method
 from mcgta.experiments.problems import SOURCES
+from mcgta.experiments.readiness import compile_kernels
 from mcgta.experiments.timing import timed
 
 TABLES = ("baselines", *ABLATIONS, "runtime", "curves")
@@ -34,7 +35,7 @@ def cells(
 
     Parameters
     ----------
-    seeds : how many, where the data or the method depend on it; None for as many as the data set asks for
+    seeds : how many, where the data or the method depend on it; None for as many as the data set has in the paper's tables
     quick : whether to keep to small data sets and one seed
     """
     most = 1 if quick and seeds is None else seeds
@@ -72,8 +73,14 @@ def _every(most: int | None) -> Iterator[Cell]:
 def _seeds(data: str, method: Method, setting: str, most: int | None) -> int:
     """How many seeds: tuning on given data is done once, and methods without chance need one there."""
     source = SOURCES[data]
-    wanted = source.seeds if source.made or (method.random and setting != "tuned") else 1
-    return wanted if most is None else min(wanted, most)
+    if not source.made and (setting == "tuned" or not method.random):
+        return 1
+    return source.seeds if most is None else most
+
+
+def prepare() -> None:
+    """Do what no cell is to be charged for."""
+    compile_kernels()
 
 
 def solve(cell: Cell) -> Solving:

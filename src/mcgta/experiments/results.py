@@ -17,6 +17,9 @@ import numpy as np
 
 Record = dict[str, Any]
 
+_NAMES = ("key", "table", "data", "method", "setting", "status")
+"""What a record must have, each a text, to be shown and not to be run again."""
+
 
 def read_records(file: str | os.PathLike[str]) -> list[Record]:
     """Return the records of a file, the last of each key, in the order in which keys first came; [] where there is no file.
@@ -89,4 +92,5 @@ def _parse(line: str) -> Record | None:
         record = json.loads(line)
     except ValueError:
         return None
-    return record if isinstance(record, dict) and isinstance(record.get("key"), str) else None
+    whole = isinstance(record, dict) and all(isinstance(record.get(name), str) for name in _NAMES)
+    return record if whole and isinstance(record.get("seed"), int) else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import Any
 
 from mcgta.experiments.cells import SETTINGS, STATUSES, Cell
 from mcgta.experiments.results import Record
@@ -45,6 +44,11 @@ class Summary:
     def results(self) -> list[Record]:
         """Those records that have a result."""
         return [one for one in self.records if one["status"] in _RESULTS and one.get("ari") is not None]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every seed has a result, so that means can be compared: seeds make other data, which may be harder."""
+        return 0 < len(self.results) >= max(self.planned, len(self.records))
 
     def values(self, name: str) -> list[float]:
         """What results have under this name."""
@@ -129,10 +133,20 @@ class Board:
         known = {place[1:] for place in (*self._planned, *self._records)}
         return [setting for setting in SETTINGS if (data, method, setting) in known]
 
-    def first(self, data: str, name: str) -> Any:
-        """Return what a record of the data set has under this name, if one has."""
-        found = (one.get(name) for place, runs in self._records.items() if place[1] == data for one in runs.values())
-        return next((value for value in found if value is not None), None)
+    def was_run(self, data: str | None = None, method: str | None = None) -> bool:
+        """Whether there is a record of the data set, or of the method."""
+        return any(data in (None, place[1]) and method in (None, place[2]) for place in self._records)
+
+    def has_data(self, data: str) -> bool:
+        """Whether the data set's files were there for a cell, as far as is known."""
+        ends = {one["status"] for place, runs in self._records.items() if place[1] == data for one in runs.values()}
+        return ends != {"missing data"}
+
+    def extent(self, data: str, name: str) -> tuple[int, int] | None:
+        """Return the least and the largest that records of the data set have under this name; None where none has."""
+        every = [one.get(name) for place, runs in self._records.items() if place[1] == data for one in runs.values()]
+        found = [int(value) for value in every if value is not None]
+        return (min(found), max(found)) if found else None
 
 
 def best(values: Iterable[float | None], choose: Callable[[Iterable[float]], float] = max) -> float | None:

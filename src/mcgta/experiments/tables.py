@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from mcgta.experiments import paper
 from mcgta.experiments.cells import Cell
+from mcgta.experiments.legend import data_title, legend_rows, method_title
 from mcgta.experiments.results import Record
-from mcgta.experiments.summary import Board, Summary, best
+from mcgta.experiments.summary import WORDS, Board, Summary, best
 from mcgta.memory import say_size
 
 FAMILIES = (
@@ -25,12 +27,16 @@ FIGURES = ("curves",)
 _SCORES = ("ari", "ami", "nmi")
 _CONVENTION = (
     "Scores in per cent. Noise counts as one class of its own, as in the paper, and the paper's NMI is adjusted mutual "
-    "information, our AMI. Settings: *given*, the number of clusters known and settings as in the paper; *tuned*, the best "
+    "information, our AMI. Settings: *given*, the number of clusters known and all else at its default; *tuned*, the best "
     "ARI of those tried, chosen by the true labels; *free*, found without labels. "
+)
+_SINGLE = (
+    '"ARI, noise single": each row of noise a class of its own; where it is lower, noise has passed for a cluster. '
 )
 _WORDS = (
     '"-": the method does not suit the data. NC: it did not converge. time, memory: it met its cap. † the best of what was '
-    "tried when a cap was met. ‡ did not converge, but has labels. (k of m): k of m seeds have a result."
+    "tried when a cap was met. ‡ did not converge, but has labels. (k of m): k of m seeds have a result; such means are of "
+    "other data than those of all seeds, and not in bold."
 )
 
 Mark = Callable[[str], str]
@@ -48,7 +54,7 @@ def render(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
     others = [name for name in names if name not in ("baselines", "runtime", *FIGURES)]
     parts = [render_overview(records, cells), render_baselines(records, cells)]
     parts += [render_ablation(name, records, cells) for name in sorted(others, key=_ablation_rank)]
-    parts += [render_runtime(records, cells), render_remarks(records)]
+    parts += [render_runtime(records, cells), render_legend(records, cells), render_remarks(records)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -58,8 +64,8 @@ def render_overview(records: Sequence[Record], cells: Sequence[Cell] = ()) -> st
     if not board:
         return ""
     caption = f"ARI, tuned / free, means over seeds; the best of each in bold. {_CONVENTION}{_WORDS}"
-    head, rows = _overview(board, _bold)
-    return f"## ARI of all methods\n\n{caption}\n\n{_table(head, rows)}"
+    head, rows = _overview(board, _bold, method_title)
+    return _join("## ARI of all methods", caption, _table(head, rows) if rows else "", *_left_out(board))
 
 
 def overview_text(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
@@ -67,12 +73,13 @@ def overview_text(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
     board = Board("baselines", records, cells)
     if not board:
         return ""
-    head, rows = _overview(board, lambda text: f"*{text}")
+    head, rows = _overview(board, lambda text: f"*{text}", str)
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in (head, *rows)
     ]
-    return "\n".join(["ARI in per cent, tuned / free; * the best; noise counts as one class", *lines])
+    title = "ARI in per cent, tuned / free; * the best; noise counts as one class"
+    return "\n".join([*([title, *lines] if rows else []), *_left_out(board)])
 
 
 def render_baselines(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
@@ -80,11 +87,9 @@ def render_baselines(records: Sequence[Record], cells: Sequence[Cell] = ()) -> s
     board = Board("baselines", records, cells)
     if not board:
         return ""
-    caption = (
-        f"Mean ± standard deviation over seeds, the best of each setting and column in bold. {_CONVENTION}{_WORDS}"
-    )
-    blocks = [f"### {_title(board, data)}\n\n{_block(board, data)}" for data in _data(board)]
-    return "\n\n".join(["## Methods by data set", caption, *blocks])
+    caption = f"Mean ± standard deviation over seeds, the best of each setting in bold. {_CONVENTION}{_SINGLE}{_WORDS}"
+    blocks = [f"### {_title(board, data)}\n\n{_block(board, data)}" for data in _shown(board)]
+    return _join("## Methods by data set", caption, *blocks, *_left_out(board))
 
 
 def render_ablation(table: str, records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
@@ -95,14 +100,14 @@ def render_ablation(table: str, records: Sequence[Record], cells: Sequence[Cell]
     stated = paper.ABLATIONS.get(table, {})
     variants = [*stated, *(name for name in board.methods if name not in stated)]
     blocks = []
-    for data in _data(board):
+    for data in _shown(board):
         shown = stated if data == "pavement" else {}
-        lines = [(name, setting) for name in variants for setting in board.settings(data, name) or [""]]
+        lines = [(name, setting) for name in variants for setting in _settings(board, data, name)]
         tops = _tops(board, data, lines)
         rows = [
             [
-                name,
-                setting,
+                method_title(name, table),
+                _said_setting(board, data, name, setting),
                 *_scores(board.at(data, name, setting), setting, tops),
                 *(f"{value:z.2f}" for value in shown.get(name, ())),
                 *([""] * (2 - len(shown.get(name, ())))),
@@ -110,7 +115,7 @@ def render_ablation(table: str, records: Sequence[Record], cells: Sequence[Cell]
             for name, setting in lines
         ]
         blocks.append(f"### {_title(board, data)}\n\n{_table(('variant', *_COLUMNS), rows)}")
-    return "\n\n".join([f"## Ablation: {table}", f"{_CONVENTION}{_WORDS}", *blocks])
+    return _join(f"## Ablation: {table}", f"{_CONVENTION}{_SINGLE}{_WORDS}", *blocks, *_left_out(board))
 
 
 def render_runtime(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
@@ -119,62 +124,85 @@ def render_runtime(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str
     if not board:
         return ""
     rows: list[list[str]] = []
-    for data in _data(board):
-        lines = [
-            (name, setting) for _, names in _families(board) for name in names for setting in board.settings(data, name)
-        ]
-        found = {line: board.at(data, *line) for line in lines}
-        quickest = {
-            setting: best((s.mean("seconds") for (_, own), s in found.items() if own == setting), min)
-            for _, setting in lines
+    for data in _shown(board):
+        found = {
+            (name, setting): board.at(data, name, setting)
+            for _, names in _families(board)
+            for name in names
+            for setting in board.settings(data, name)
         }
+        quickest = best((s.mean("seconds") for (_, setting), s in found.items() if setting == "given"), min)
+        seen = set[str]()
         for (name, setting), summary in found.items():
+            if not summary.records or (summary.word == WORDS["unsuitable"] and not summary.results):
+                continue
             middle, total = summary.mean("seconds"), summary.mean("total")
             peak, before, tried = (summary.values(key) for key in ("peak", "peak_before", "tried"))
             rows.append(
                 [
                     data,
-                    name,
+                    method_title(name),
                     setting,
-                    summary.word if middle is None else _top(f"{middle:,.2f}", middle == quickest[setting]),
+                    summary.word
+                    if middle is None
+                    else _top(f"{middle:,.2f}", (setting, middle) == ("given", quickest)),
                     f"{max(tried):,.0f}" if tried else "",
                     "" if total is None else f"{total:,.2f}",
                     say_size(int(max(peak))) if peak else "",
                     say_size(int(max(before))) if before else "",
-                    _number(paper.printed_seconds(name, data), ",g"),
+                    "" if name in seen else _printed_seconds(name, data),
                 ]
             )
-    head = ("data", "method", "setting", "a fit", "tried", "all that was tried", "peak", "before", "paper's fit")
+            seen.add(name)
+    head = ("data", "method", "setting", "an attempt", "tried", "all that was tried", "peak", "before", "paper's fit")
     caption = (
-        "Seconds of the processor, one thread, means over seeds; the quickest fit of each data set and setting in bold. "
-        "Peak of memory, and what the process held before it read the data. The paper's seconds are of another machine."
+        "Seconds of the processor, one thread, means over seeds. Peak of memory, and what the process held before it read "
+        "the data. What an attempt is: *given*, one fit, with K known; of MC-GTA, with and without constraint, at n = 30 and "
+        "a radius found before; of mcgta as it comes, with its search for settings. The quickest of each data set is in "
+        "bold. *tuned*, the best of those tried: one fit of a rival, but of MC-GTA a search over all settings of one "
+        "neighbourhood, scored on held-out labels as well. *free*, all that the rule asks for, such as a fit for each K. "
+        "The paper's seconds are of another machine."
     )
-    return f"## Run time\n\n{caption}\n\n{_table(head, rows)}"
+    return _join("## Run time", caption, _table(head, rows) if rows else "", *_left_out(board))
+
+
+def render_legend(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
+    """Return what the methods of the tables are, by the names that the command line takes, as Markdown."""
+    board = Board(("baselines", "runtime"), records, cells)
+    rows = legend_rows(name for _, names in _families(board) for name in names) if board else []
+    return (
+        _join("## Methods", _table(("method", "`--method`", "*free*: how it is set without labels"), rows))
+        if rows
+        else ""
+    )
 
 
 def render_remarks(records: Sequence[Record]) -> str:
-    """Return why cells have no result, or not all they could have, as a Markdown list."""
+    """Return why cells have no result, or not all they could have, as a Markdown list; what is missing is named once."""
     said: dict[str, list[int]] = {}
+    missing = Counter[str]()
     for one in records:
-        if one["status"] not in ("ok", "unsuitable"):
+        if one["status"] == "missing data":
+            missing[f"{one['data']}: its files are not there"] += 1
+        elif one["status"] == "missing package":
+            missing[f"{one['method']}: {one['note']}"] += 1
+        elif one["status"] not in ("ok", "unsuitable"):
             why = f"{one['status']}{': ' if one['note'] else ''}{one['note']}"
             said.setdefault(f"{one['table']}, {one['data']}, {one['method']}, {one['setting']}: {why}", []).append(
                 one["seed"]
             )
-    lines = [f"- {_escape(text)} (seed {', '.join(map(str, sorted(seeds)))})" for text, seeds in said.items()]
+    lines = [f"- {_escape(text)} ({count} cell{'s' * (count > 1)})" for text, count in missing.items()]
+    lines += [f"- {_escape(text)} (seed {', '.join(map(str, sorted(seeds)))})" for text, seeds in said.items()]
     return "\n".join(["## Remarks", "", *lines]) if lines else ""
 
 
-_COLUMNS = ("setting", "ARI", "AMI", "NMI", "noise %", "clusters", "paper's ARI", "paper's NMI")
+_COLUMNS = ("setting", "ARI", "AMI", "NMI", "ARI, noise single", "noise %", "clusters", "paper's ARI", "paper's NMI")
 
 
 def _block(board: Board, data: str) -> str:
     """One data set of Table 1."""
     lines = [
-        (name, setting)
-        for _, names in _families(board)
-        for name in names
-        for setting in board.settings(data, name) or [""]
+        (name, setting) for _, names in _families(board) for name in names for setting in _settings(board, data, name)
     ]
     tops = _tops(board, data, lines)
     stated = {name: paper.printed(name, data) for name, _ in lines}
@@ -192,7 +220,7 @@ def _block(board: Board, data: str) -> str:
                 pairs = zip((cell.ari, cell.ami), most, strict=True)
                 theirs = [_top(_number(value, "z.2f"), value == top) for value, top in pairs]
             scores = _scores(board.at(data, name, setting), setting, tops)
-            rows.append([name, setting, *scores, *theirs])
+            rows.append([method_title(name), _said_setting(board, data, name, setting), *scores, *theirs])
     return _table(("method", *_COLUMNS), rows)
 
 
@@ -201,26 +229,30 @@ def _tops(board: Board, data: str, lines: Iterable[tuple[str, str]]) -> dict[tup
     found: dict[tuple[str, str], list[float | None]] = {}
     for method, setting in lines:
         for name in _SCORES:
-            found.setdefault((setting, name), []).append(board.at(data, method, setting).mean(name))
+            summary = board.at(data, method, setting)
+            found.setdefault((setting, name), []).append(summary.mean(name) if summary.whole else None)
     return {place: _number(best(values), "z.2f") for place, values in found.items()}
 
 
 def _scores(summary: Summary, setting: str, tops: dict[tuple[str, str], str]) -> list[str]:
     """Scores, share of noise and number of clusters; one word where there are none."""
     if summary.mean("ari") is None:
-        return [summary.word, *[""] * 4]
+        return [summary.word, *[""] * 5]
     shown = []
     for name in _SCORES:
-        top = _number(summary.mean(name), "z.2f") == tops[setting, name]
+        top = summary.whole and _number(summary.mean(name), "z.2f") == tops[setting, name]
         shown.append(_top(summary.show(name), top) + (summary.mark if name == "ari" else ""))
-    clusters = f"{_number(summary.mean('clusters'), '.4g')} of {_number(summary.mean('true_clusters'), '.4g')}"
-    return [*shown, summary.show("noise", "z.1f", spread=False), clusters]
+    clusters = f"{_number(summary.mean('clusters'), '.3g')} of {_number(summary.mean('true_clusters'), '.3g')}"
+    single = _number(summary.mean("ari_singletons"), "z.2f")
+    return [*shown, single, summary.show("noise", "z.1f", spread=False), clusters]
 
 
-def _overview(board: Board, mark: Mark) -> tuple[list[str], list[list[str]]]:
-    columns, pair = _data(board), ("tuned", "free")
+def _overview(board: Board, mark: Mark, call: Mark) -> tuple[list[str], list[list[str]]]:
+    columns, pair = _shown(board), ("tuned", "free")
     tops = {
-        (data, setting): _number(best(board.at(data, name, setting).mean("ari") for name in board.methods), "z.1f")
+        (data, setting): _number(
+            best(s.mean("ari") for s in (board.at(data, name, setting) for name in board.methods) if s.whole), "z.1f"
+        )
         for data in columns
         for setting in pair
     }
@@ -233,11 +265,12 @@ def _overview(board: Board, mark: Mark) -> tuple[list[str], list[list[str]]]:
         shown = []
         for setting, summary in found.items():
             text = summary.show("ari", "z.1f", spread=False)
-            top = summary.mean("ari") is not None and text == tops[data, setting]
+            top = summary.whole and text == tops[data, setting]
             shown.append((mark(text) if top else text) + (summary.mark if summary.results else ""))
         return " / ".join(shown)
 
-    rows = [[name, *(entry(data, name) for data in columns)] for _, names in _families(board) for name in names]
+    names = [name for _, family in _families(board) for name in family if columns and board.was_run(method=name)]
+    rows = [[call(name), *(entry(data, name) for data in columns)] for name in names]
     return ["method", *columns], rows
 
 
@@ -253,15 +286,57 @@ def _data(board: Board) -> list[str]:
     return [*(name for name in paper.DATA if name in board.data), *(n for n in board.data if n not in paper.DATA)]
 
 
+def _shown(board: Board) -> list[str]:
+    """Data sets of which there is something to show."""
+    return [data for data in _data(board) if board.has_data(data) and board.was_run(data=data)]
+
+
+def _left_out(board: Board) -> list[str]:
+    """Lines on the data sets and methods of which there is nothing to show."""
+    idle = [data for data in _data(board) if not board.was_run(data=data)]
+    idle += [name for name in board.methods if _shown(board) and not board.was_run(method=name)]
+    absent = [data for data in _data(board) if board.was_run(data=data) and not board.has_data(data)]
+    lines = [f"No data, since their files are not there: {', '.join(absent)}."] if absent else []
+    return [*lines, *([f"Not run: {', '.join(idle)}."] if idle else [])]
+
+
+def _settings(board: Board, data: str, name: str) -> list[str]:
+    """Settings that have a row: those that suit; one for all of them where none does, or none was run."""
+    settings = board.settings(data, name)
+    return [one for one in settings if not _stands_for_all(board, data, name, one)] or settings[:1] or [""]
+
+
+def _said_setting(board: Board, data: str, name: str, setting: str) -> str:
+    return "" if _stands_for_all(board, data, name, setting) else setting
+
+
+def _stands_for_all(board: Board, data: str, name: str, setting: str) -> bool:
+    """Whether a row of this setting is shown only where it stands for all settings of the method."""
+    summary = board.at(data, name, setting)
+    unsuitable = summary.word == WORDS["unsuitable"] and not summary.results
+    return unsuitable or not board.was_run(data, name)
+
+
+def _printed_seconds(name: str, data: str) -> str:
+    seconds = paper.printed_seconds(name, data)
+    return "< 1" if seconds == 1 else _number(seconds, ",g")
+
+
 def _title(board: Board, data: str) -> str:
-    sizes = [(board.first(data, name), words) for name, words in (("n", "N ="), ("d", "d ="), ("true_clusters", "c ="))]
-    said = ", ".join(f"{words} {value:,}" for value, words in sizes if value is not None)
-    return f"{data} ({said})" if said else data
+    sizes = [(words, board.extent(data, name)) for words, name in (("N", "n"), ("d", "d"), ("c", "true_clusters"))]
+    said = ", ".join(
+        f"{words} = {ends[0]:,}" + (f" to {ends[1]:,}" if ends[1] > ends[0] else "") for words, ends in sizes if ends
+    )
+    return f"{data_title(data)} ({said})" if said else data_title(data)
 
 
 def _ablation_rank(name: str) -> tuple[int, str]:
     order = [*paper.ABLATIONS]
     return (order.index(name) if name in order else len(order), name)
+
+
+def _join(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
 
 
 def _number(value: float | None, form: str) -> str:
