@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import parent_process
+from multiprocessing import parent_process, set_start_method
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -96,6 +96,7 @@ def _described(attempt: Attempt) -> dict[str, Any]:
 def _stand_alone() -> None:
     """Lead a group that can be killed as one, end when nobody listens any more, and keep what libraries print to oneself."""
     os.environ.update(dict.fromkeys(THREADS, "1"))
+    set_start_method(None, force=True)  # processes that a method starts come as they do elsewhere
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)
     threading.Thread(target=_end_with_parent, daemon=True).start()
