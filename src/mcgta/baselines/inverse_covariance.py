@@ -1,15 +1,15 @@
 """What TICC and STICC share: Gaussians of sparse block-Toeplitz precision, and labels that prefer neighbours to agree.
 
 Each item (a window of a series, a subregion of a map) is a row x_i that stacks w observations. One objective is minimised over
-labels z, means mu_k and precisions Theta_k:
+labels z, means mu_k and precisions Theta_k::
 
     sum over clusters k that have items   c |Theta_k|_1
-  + sum over items i                      -log density of x_i under N(mu_z, Theta_z^-1)
-  + beta * (pairs of neighbours whose labels differ)
+    + sum over items i                    -log density of x_i under N(mu_z, Theta_z^-1)
+    + beta * (pairs of neighbours whose labels differ)
 
-The codes of the papers penalise each cluster by lambda |Theta|_1 for each of its items, or rather half of it, which is not one
-objective: its weight changes with the labels. Here c = lambda (N / K) / 2 is fixed, N items, K clusters, which is theirs where
-clusters are of equal size. A smaller cluster is therefore penalised more for each item, as the papers' formulas have it.
+The codes of the papers penalise each cluster by half of lambda times the 1-norm of Theta for each of its items, which is not
+one objective: its weight changes with the labels. Here c = lambda (N / K) / 2 is fixed, N items, K clusters, which is theirs
+where clusters are of equal size. A smaller cluster is therefore penalised more for each item, as the papers' formulas have it.
 
 Labels and clusters take turns. Both steps lower the objective or leave it: labels are the best of all, means are those of the
 items, and a precision that would be worse than the one before is not taken.

@@ -1,7 +1,7 @@
 """Block-Toeplitz graphical lasso by ADMM, many problems at a time (Hallac et al. 2017, section 4.2).
 
 A row stacks w observations of d features, the blocks; a precision Theta (w d x w d) is block Toeplitz if the d x d block of
-blocks a and b depends on b - a alone. Each problem of a stack is
+blocks a and b depends on b - a alone. Each problem of a stack is::
 
     minimise over Theta > 0, symmetric and block Toeplitz:   -log det Theta + tr(S Theta) + lambda * sum_ij |Theta_ij|
 
@@ -10,7 +10,7 @@ S is. Entries that the structure makes equal are one parameter.
 
 ADMM takes turns between a dense X, found from eigenvalues, and a Toeplitz Z, found by averaging entries of one parameter and
 shrinking the average towards 0; Y is the dual variable of X = Z. After each turn the averages of Y lie within lambda. So for
-every block-Toeplitz Theta sum_ij Y_ij Theta_ij <= lambda * sum_ij |Theta_ij|, and log det(S + Y) + w d is a lower bound of the
+every block-Toeplitz Theta tr(Y Theta) is at most the penalty of Theta, and log det(S + Y) + w d is a lower bound of the
 minimum. The objective at Z minus this bound is the duality gap. A problem stops when it is small: unlike the residuals it has a
 unit, nats, and says how much there is still to gain.
 
