@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from mcgta.baselines.plain import GMM, KMeans
 from mcgta.baselines.segments import SegmentStates
+from mcgta.baselines.ticc import TICC, FastTICC
 from mcgta.baselines.windowed_gmm import WindowedGMM
 from mcgta.experiments.paper import printed
 
@@ -52,3 +53,8 @@ def test_methods_on_features_alone_agree_with_the_paper(name: str, kind: Any, da
 )
 def test_methods_on_windows_and_segments_stay_as_good_as_they_are(model: Any, data: str, least: float) -> None:
     assert reach(model, data) >= least
+
+
+@pytest.mark.parametrize("kind", [TICC, FastTICC])
+def test_ticc_with_k_and_beta_tuned_is_far_ahead_of_what_the_paper_says_of_it(kind: Any) -> None:
+    assert reach(kind(3, window=1, beta=200.0), "pavement") >= 99.0
