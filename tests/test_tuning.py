@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 import mcgta
 import naive_tuning
 from mcgta import MCGTA, BlockSplit, Tuning, algorithm, tune
+from mcgta.datasets import make_series
 
 SMALL = {
     "n_neighbors": [4, 6],
@@ -367,3 +370,14 @@ def test_merge_heights_count_the_components_of_every_radius(series):
         cut = fitted.refit(eps=eps)
         assert cut.n_clusters_ == cut.core_sample_indices_.size - np.count_nonzero(heights <= eps)
     assert fitted.refit(min_samples=121).merge_heights().size == 0
+
+
+def test_the_table_of_pairs_that_settings_share_changes_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = make_series(240, n_clusters=2, n_features=3, segment_lengths=(8, 14), separation=1.5, random_state=3)
+    grid = {"n_neighbors": [20], "beta": [0.0, 1.0], "margin_in_sills": [0.25]}
+    scores = []
+    for tabled in (0, 5000):  # by the tree, and by the table
+        monkeypatch.setattr(sys.modules["mcgta.tuning.tune"], "TABLED", tabled)
+        scores.append([row["score"] for row in tune(data.X, data.labels, grid=grid, folds=2).settings])
+    assert scores[0] == scores[1]
+    assert max(scores[0]) > 0.3

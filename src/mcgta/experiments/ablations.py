@@ -14,9 +14,9 @@ from mcgta.experiments.methods import Attempts, Method, free_mcgta, product, tun
 from mcgta.experiments.problems import Problem
 
 CURVES: dict[str, tuple[Any, ...]] = {
-    "n_neighbors": (10, 15, 20, 30, 45, 60),
-    "beta": (0.0, 0.25, 0.5, 1.0, 2.0, 4.0),
-    "margin_in_sills": (0.0, 0.1, 0.25, 0.5, 1.0, 1.5),
+    "n_neighbors": (15, 20, 30, 45, 60),
+    "beta": (0.0, 0.5, 1.0, 2.0, 4.0),
+    "margin_in_sills": (0.0, 0.25, 0.5, 1.0, 1.5),
 }
 """Values of what a curve is drawn over."""
 

@@ -20,7 +20,7 @@ from sklearn.metrics import silhouette_score
 from mcgta.estimator import MCGTA
 from mcgta.experiments.cells import Attempt, Unsuitable
 from mcgta.experiments.problems import SPACE, TIME, Problem
-from mcgta.tuning.tune import tune
+from mcgta.tuning.tune import TABLED, tune
 
 Params = dict[str, Any]
 Grid = Callable[[Problem], Iterable[Params]]
@@ -167,12 +167,15 @@ def peer_method(
 
 
 def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int], Attempts]:
-    """Tune ours by all labels: an attempt for each size of the neighbourhood and each other value that changes models."""
+    """Tune ours by all labels: an attempt for each size of the neighbourhood and each other value that changes models.
+
+    Beyond what a table of pairs is kept for, each beta is an attempt, too, so that a cap leaves something.
+    """
 
     def attempts(problem: Problem, seed: int) -> Attempts:
-        outer = {
-            name: grid[name] for name in ("n_neighbors", "dissimilarity", "covariance", "clusterer") if name in grid
-        }
+        names = ("n_neighbors", "dissimilarity", "covariance", "clusterer")
+        names += ("beta",) if len(problem.X) > TABLED else ()
+        outer = {name: grid[name] for name in names if name in grid}
         inner = {name: values for name, values in grid.items() if name not in outer}
         for models in product(**outer):
             estimator = MCGTA(metric=problem.metric, random_state=seed, refine=False, progress=False, **fixed)

@@ -91,7 +91,7 @@ SOURCES: dict[str, Source] = {
         "1-D synthetic, long segments",
         _sampled(datasets.make_series, TIME, segment_lengths=(20, 49)),
         made=True,
-        seeds=2,
+        seeds=1,
     ),
     "regions": Source(
         "2-D synthetic", _sampled(datasets.make_regions, SPACE, n_samples=10_000), made=True, paper="regions", seeds=2

@@ -6,6 +6,9 @@ take memory in proportion to the observations. The tree looks at few pairs, wher
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from mcgta.archive import Archived
@@ -16,6 +19,18 @@ SMALL = 2000
 """Observations up to which the table is taken, where there is a choice."""
 OPEN = 0.25
 """Share of the pairs that bounds may leave open before reading all of them is quicker."""
+
+_small: ContextVar[int] = ContextVar("observations up to which the table is taken", default=SMALL)
+
+
+@contextmanager
+def tables_up_to(count: int) -> Iterator[None]:
+    """Have the table taken for more observations than usual: it pays where the same models are clustered many times."""
+    token = _small.set(count)
+    try:
+        yield
+    finally:
+        _small.reset(token)
 
 
 @dataclass(frozen=True)
@@ -53,12 +68,13 @@ class Engine(Archived):
 
 
 def choose_engine(
-    count: int, *, clusterer: object, dissimilarity: str, measured: bool, fits: bool, small: int = SMALL
+    count: int, *, clusterer: object, dissimilarity: str, measured: bool, fits: bool, small: int | None = None
 ) -> Engine:
     """Choose for ``count`` observations.
 
     ``measured`` says whether kernels can measure between positions or need not, ``fits`` whether there is memory for the table.
     """
+    small = _small.get() if small is None else small
     if not isinstance(clusterer, str):
         return Engine("dense", f"clusterer {type(clusterer).__name__} works on the table of all pairs")
     if count <= small and fits:

@@ -15,6 +15,7 @@ from mcgta.parameters import INF, RULES, Rule, check_parameters, check_value, dr
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
 from mcgta.progress import Progress
+from mcgta.stages.engine import tables_up_to
 from mcgta.stages.significance import read_level
 from mcgta.tuning.blocks import BlockSplit, Fold
 from mcgta.tuning.fits import Fits
@@ -29,6 +30,7 @@ from mcgta.types import Array
 SEARCHES = ("grid", "optuna")
 TRIALS = 100
 REMEMBERED = 6  # fits that a study may come back to
+TABLED = 5000  # observations up to which a table of all pairs is kept from setting to setting
 
 
 def tune(
@@ -123,11 +125,12 @@ def tune(
     )
     scores = Scores(labels, splits, score)
     shown = Progress(progress)
-    if search == "grid":
-        _try_all(grids, fits, scores, shown)
-        chosen = [scores.best(k) for k in range(len(splits))]
-    else:
-        chosen = _try_proposed(grids, fits, scores, len(splits), trials, seed, shown)
+    with tables_up_to(TABLED):
+        if search == "grid":
+            _try_all(grids, fits, scores, shown)
+            chosen = [scores.best(k) for k in range(len(splits))]
+        else:
+            chosen = _try_proposed(grids, fits, scores, len(splits), trials, seed, shown)
     best = scores.best(None)
     fitted = MCGTA(**{**params, **scores.settings[best]}).fit(X, positions=positions, groups=groups)
     return _report(scores, chosen, best, fitted, splits, labels, score)
