@@ -10,6 +10,7 @@ from mcgta.experiments import paper, plan
 from mcgta.experiments.ablations import ABLATIONS, CURVES, curve_method, curve_variants
 from mcgta.experiments.catalogue import METHODS, feature_radii, knee, place_radii
 from mcgta.experiments.cells import Cell, Unsuitable
+from mcgta.experiments.methods import neighborhood_sizes
 from mcgta.experiments.problems import SOURCES, SPACE, TIME, Problem
 
 pytestmark = pytest.mark.filterwarnings("ignore:semivariogram", "ignore:labels still changed", "ignore:HMM did not")
@@ -135,3 +136,8 @@ def test_what_the_paper_printed_is_at_hand() -> None:
     assert paper.printed("sticc", "inat") == paper.Printed(said="NC")
     assert paper.printed("gmm", "elsewhere") is None
     assert paper.printed_seconds("ticc", "vehicle") == 566
+
+
+def test_larger_neighbourhoods_are_tuned_over_where_there_are_many_observations() -> None:
+    small_sizes, large = neighborhood_sizes(small(TIME)), SOURCES["regions"].make(0)
+    assert max(neighborhood_sizes(large)) > max(small_sizes)

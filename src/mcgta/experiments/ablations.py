@@ -10,7 +10,7 @@ from sklearn.cluster import AgglomerativeClustering
 from mcgta.estimator import MCGTA
 from mcgta.experiments.catalogue import GRID
 from mcgta.experiments.cells import Attempt
-from mcgta.experiments.methods import Attempts, Method, free_mcgta, product, tune_mcgta
+from mcgta.experiments.methods import Attempts, Method, free_mcgta, neighborhood_sizes, product, tune_mcgta
 from mcgta.experiments.problems import Problem
 
 CURVES: dict[str, tuple[Any, ...]] = {
@@ -37,7 +37,9 @@ def _linked(hinge: bool) -> Callable[[Problem, int], Attempts]:
 
     def attempts(problem: Problem, seed: int) -> Iterator[Attempt]:
         for params in product(
-            n_neighbors=GRID["n_neighbors"], beta=(0.5, 1.0), n_clusters=(problem.clusters, problem.clusters + 1)
+            n_neighbors=neighborhood_sizes(problem),
+            beta=(0.5, 1.0),
+            n_clusters=(problem.clusters, problem.clusters + 1),
         ):
             linkage = AgglomerativeClustering(params["n_clusters"], metric="precomputed", linkage="average")
             model = MCGTA(

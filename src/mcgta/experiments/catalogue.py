@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from mcgta.experiments.methods import Grid, Method, Params, Peer, free_mcgta, peer_method, product, tune_mcgta
+from mcgta.experiments.methods import (
+    Grid,
+    Method,
+    Params,
+    Peer,
+    free_mcgta,
+    neighborhood_sizes,
+    peer_method,
+    product,
+    tune_mcgta,
+)
 from mcgta.experiments.problems import SPACE, TIME, Problem
 from mcgta.position_input import read_positions
 from mcgta.tuning.grid import QUANTILES
@@ -98,18 +108,20 @@ _STICC_ZERO = product(subregion=(1, 3, 6), sparsity=(0.01, 0.1), n_init=(1,))
 _FAST_TICC = product(window=(1, 3), sparsity=(0.01, 0.11), beta=(25.0, 100.0, 400.0))
 
 GRID: dict[str, Any] = {
-    "n_neighbors": (30, 20, 45),
     "dissimilarity": ("wasserstein2",),
     "beta": (0.0, 0.5, 1.0),
     "margin_in_sills": (0.0, 0.25, 0.5),
     "min_samples_in_neighbors": (0.5, 1.0, 1.5),
     "eps_quantile": QUANTILES,
 }
-"""What ours is tuned over; the ablations vary one thing of it."""
+"""What ours is tuned over, beside the size of the neighbourhood; the ablations vary one thing of it."""
 
 _WITHOUT = {**GRID, "beta": (0.0,)}
 _GMM = product(covariance_type=("full", "diag", "tied", "spherical"), n_init=(1, 5))
-_WINDOWED = product(n_neighbors=(10, 20, 30, 45), covariance_type=("diag", "full"))
+
+
+def _windows(problem: Problem) -> Iterator[Params]:
+    yield from product(n_neighbors=(*neighborhood_sizes(problem), 10), covariance_type=("diag", "full"))
 
 
 def _links(problem: Problem) -> Iterator[Params]:
@@ -214,9 +226,7 @@ METHODS: dict[str, Method] = {
     "fast-ticc": peer_method(
         "TICC by fast-ticc", Peer("ticc:FastTICC", grid=lambda problem: _FAST_TICC), kinds=(TIME,)
     ),
-    "windowed-gmm": peer_method(
-        "GMM on windows", Peer("windowed_gmm:WindowedGMM", grid=lambda problem: _WINDOWED), by="bic", rule=_BIC
-    ),
+    "windowed-gmm": peer_method("GMM on windows", Peer("windowed_gmm:WindowedGMM", grid=_windows), by="bic", rule=_BIC),
     "hmm": peer_method(
         "HMM",
         Peer("hidden_markov:HMM", grid=lambda problem: product(covariance_type=("full", "diag"))),

@@ -166,6 +166,11 @@ def peer_method(
     return Method(title, peer.given if peer.counts else None, peer.tuned, free, **rest)
 
 
+def neighborhood_sizes(problem: Problem) -> tuple[int, ...]:
+    """Sizes of the neighbourhood to tune over, most promising first: where there are many observations, larger ones, too."""
+    return (30, 20, 45) if len(problem.X) <= TABLED else (90, 180, 45, 30)
+
+
 def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int], Attempts]:
     """Tune ours by all labels: an attempt for each size of the neighbourhood and each other value that changes models.
 
@@ -173,9 +178,10 @@ def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int]
     """
 
     def attempts(problem: Problem, seed: int) -> Attempts:
-        names = ("n_neighbors", "dissimilarity", "covariance", "clusterer")
-        names += ("beta",) if len(problem.X) > TABLED else ()
-        outer = {name: grid[name] for name in names if name in grid}
+        full = {"n_neighbors": neighborhood_sizes(problem), **grid}
+        names = ["n_neighbors", "dissimilarity", "covariance", "clusterer"]
+        names += ["beta"] if len(problem.X) > TABLED else []
+        outer = {name: full[name] for name in names if name in full}
         inner = {name: values for name, values in grid.items() if name not in outer}
         for models in product(**outer):
             estimator = MCGTA(metric=problem.metric, random_state=seed, refine=False, progress=False, **fixed)
