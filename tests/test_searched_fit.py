@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 import mcgta.estimator
 from mcgta import MCGTA, ArchiveError, load
-from mcgta.datasets import make_series
+from mcgta.datasets import make_regions, make_series
 
 pytestmark = pytest.mark.filterwarnings("ignore:semivariogram. no spherical model fits:UserWarning")
 
@@ -135,3 +136,12 @@ def test_an_interrupt_in_the_search_leaves_the_fit_before_it(two_states):
     assert len(begun) == 1
     changed = ("eps", "progress")
     assert all(vars(model)[name] is value for name, value in before.items() if name not in changed)
+
+
+@pytest.mark.slow
+def test_without_the_second_stage_larger_neighbourhoods_are_tried_where_there_are_many_observations():
+    data = make_regions(4600, n_clusters=3, n_features=3, random_state=2)
+    fixed = {"dissimilarity": "wasserstein2", "beta": 1.0, "margin": 0.0, "refine": False}
+    model = MCGTA(**fixed).fit(data.X, positions=data.positions)
+    assert model.n_neighbors_ == 90
+    assert adjusted_rand_score(data.labels, model.labels_) > 0.9

@@ -30,7 +30,8 @@ _SHARES = (1.0, 0.5, 1.5)  # of n, for min_samples
 _MARGINS = (0.0, 0.25)  # of the sill of the semivariogram
 _MOST = 40  # clusters of a labelling that is looked at
 _SMALLEST = 500  # a cluster with less than one in as many observations is noise, for the evidence
-_MANY = 3000  # observations beyond which one setting is looked at
+_MANY = 3000  # observations beyond which one setting is looked at, or, without the second stage, several n
+_LARGER, _SHARE = (90, 180), 50  # such n, up to one in as many observations
 _HOPEFUL = 0.5  # of what refined labels explain, from where on other settings of the clusterer are tried, too
 
 
@@ -88,8 +89,10 @@ def _best_plain(
     algorithm: Algorithm, data: Observations, field: Field, found: Found, one: Scored, progress: Progress
 ) -> tuple[Scored, dict[str, Any]]:
     """Try settings, each at several radii, changing one parameter at a time; return the labelling with the most evidence."""
+    count = len(data.positions)
+    sizes = _NEIGHBORS if count <= _MANY else [n for n in _LARGER if n <= count / _SHARE]
     values: dict[str, tuple[Any, ...]] = {
-        "n_neighbors": (data.n_neighbors, *(n for n in _NEIGHBORS if n <= 1.5 * data.n_neighbors)),
+        "n_neighbors": (data.n_neighbors, *(n for n in sizes if count > _MANY or n <= 1.5 * data.n_neighbors)),
         "dissimilarity": TRANSPORT,
         "beta": (1.0, 0.0),
         "margin": _MARGINS,
@@ -104,8 +107,9 @@ def _best_plain(
         advance(1)
         gain, wanted = (one.evidence(found.tau) - each.evidence(found.tau) for each in (best[0], found.best))
         hopeful = algorithm.refine is False or gain > max(0.0, _HOPEFUL * wanted)
-        for name, tried in free.items() if hopeful and len(data.positions) <= _MANY else ():
-            for value in dict.fromkeys(tried):
+        varied = list(free) if hopeful and count <= _MANY else ["n_neighbors"] if algorithm.refine is False else []
+        for name in varied:
+            for value in dict.fromkeys(free.get(name, ())):
                 if value == setting[name]:
                     continue
                 other = _try(trials, data, field, found, noise, {**setting, name: value})
