@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from mcgta.baselines.base import Baseline, number
+from mcgta.baselines.base import Baseline
 from mcgta.baselines.dtw import DTW
 from mcgta.baselines.hidden_markov import HMM
 from mcgta.baselines.pck_means import PCKMeans
@@ -21,6 +21,7 @@ from mcgta.baselines.segments import SegmentStates
 from mcgta.baselines.skater import SKATER
 from mcgta.baselines.spacetime_dbscan import MDSTDBSCAN, STDBSCAN
 from mcgta.baselines.windowed_gmm import WindowedGMM
+from mcgta.stages.labelling import number
 
 # With the least agreement on six segments of two states.
 BASELINES: dict[str, tuple[Baseline, float]] = {

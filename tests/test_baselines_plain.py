@@ -10,8 +10,8 @@ from sklearn import cluster, mixture
 from sklearn.exceptions import ConvergenceWarning
 
 from mcgta.baselines import density
-from mcgta.baselines.base import number
 from mcgta.baselines.plain import DBSCAN, GMM, HDBSCAN, KMeans
+from mcgta.stages.labelling import number
 
 
 def blobs(count: int, features: int, seed: int) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from mcgta.datasets import make_regions, make_series
 from mcgta.experiments import paper, plan
 from mcgta.experiments.ablations import ABLATIONS, CURVES, curve_method, curve_variants
-from mcgta.experiments.catalogue import METHODS, feature_radii, knee, place_radii
+from mcgta.experiments.catalogue import METHODS, feature_radii, place_radii
 from mcgta.experiments.cells import Cell, Unsuitable
 from mcgta.experiments.methods import neighborhood_sizes
 from mcgta.experiments.problems import SOURCES, SPACE, TIME, Problem
@@ -113,11 +113,6 @@ def test_a_cell_of_run_times_is_one_fit() -> None:
     for name in ("gmm", "mcgta", "mcgta-refined"):
         solving = plan.solve(Cell("runtime", "series", name, "given", 0))
         assert len(list(solving.attempts)) == 1
-
-
-def test_the_knee_is_where_distances_begin_to_rise() -> None:
-    curve = np.concatenate([np.linspace(0.1, 0.2, 90), np.linspace(0.5, 5.0, 10)])
-    assert 0.15 < knee(curve) < 0.6
 
 
 def test_radii_are_distances_to_the_nearest_in_their_own_unit() -> None:

@@ -10,9 +10,9 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import adjusted_rand_score, pairwise
 
-from mcgta.baselines.base import number
 from mcgta.baselines.skater import SKATER, contiguity, nearest_pair, spanning_tree
 from mcgta.position_input import read_positions
+from mcgta.stages.labelling import number
 
 
 def read(positions: Any, groups: Any = None, metric: str = "auto") -> Any:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import cluster
 
-from mcgta.baselines.base import number
 from mcgta.baselines.spacetime_dbscan import MDSTDBSCAN, STDBSCAN
 from mcgta.position_input import read_positions
+from mcgta.stages.labelling import number
 
 
 def dense(near: Any, min_samples: int) -> Any:

@@ -15,6 +15,7 @@ from mcgta.observations import check_squares, read_features
 from mcgta.parameters import INF, RULES, Rule, check_metric_params, check_value, draw_seed
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
+from mcgta.stages.labelling import number
 from mcgta.types import Array, Index, Labels
 
 K_RULE = Rule(integer=(1, INF))
@@ -114,17 +115,6 @@ class Baseline(ClusterMixin, BaseEstimator):
             check_value(name, value, rule)
         if "metric" in params:
             check_metric_params(params["metric"], params["metric_params"])
-
-
-def number(labels: Labels) -> Labels:
-    """Number clusters from 0 in the order of their first rows; what is negative becomes -1."""
-    out = np.full(labels.shape, -1, dtype=np.int64)
-    rows = labels >= 0
-    names, first, codes = np.unique(labels[rows], return_index=True, return_inverse=True)
-    ranks = np.empty(names.size, dtype=np.int64)
-    ranks[np.argsort(first)] = np.arange(names.size)
-    out[rows] = ranks[codes]
-    return out
 
 
 def need(module: str, package: str, user: str) -> ModuleType:

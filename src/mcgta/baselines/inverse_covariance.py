@@ -27,9 +27,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
-from mcgta.baselines.base import K_RULE, Baseline, Task, number
+from mcgta.baselines.base import K_RULE, Baseline, Task
 from mcgta.baselines.toeplitz_lasso import lasso_objectives, toeplitz_lasso
 from mcgta.parameters import INF, Rule
+from mcgta.stages.labelling import number
 from mcgta.types import Array, Index, Labels
 
 INITS = ("gmm", "kmeans")

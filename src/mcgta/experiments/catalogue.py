@@ -22,6 +22,7 @@ from mcgta.experiments.methods import (
 )
 from mcgta.experiments.problems import SPACE, TIME, Problem
 from mcgta.position_input import read_positions
+from mcgta.stages.clustering import knee
 from mcgta.tuning.grid import QUANTILES
 from mcgta.types import Array
 
@@ -47,12 +48,6 @@ def place_radii(problem: Problem, count: int) -> Array:
 def _radii(points: Array, count: int) -> Array:
     rows = np.random.default_rng(0).permutation(len(points))[:_SAMPLED]
     return np.sort(cKDTree(points).query(points[rows], k=min(count, len(points) - 1) + 1)[0][:, -1])
-
-
-def knee(ascending: Array) -> float:
-    """Return the value farthest below the straight line through both ends of the curve, where it begins to rise."""
-    line = np.linspace(ascending[0], ascending[-1], ascending.size)
-    return float(max(ascending[np.argmax(line - ascending)], np.finfo(float).tiny))
 
 
 def _quantiles(radii: Array, shares: Iterable[float]) -> list[float]:
