@@ -108,13 +108,13 @@ def test_curves_go_through_the_scores_of_the_records(small):
     scores = {one["method"]: one for one in records}
     scores["beta=0.5"].update(ari=-3.0, ami=7.0)
     scores["beta=2.0"].update(ari=None, ami=None)
-    other = [record("series", "beta=0.25", "baselines", ari=99.0, ami=99.0), *curves("regions", ari=1.0)]
+    other = [record("series", "beta=4.0", "baselines", ari=99.0, ami=99.0), *curves("regions", ari=1.0)]
     figure = figures.draw_curves([*records, *other], "series")
     assert "n = 30, β = 1, δ = 0.25 sill" in figure.get_suptitle()
     ari, ami = figure.axes[1].lines
-    assert ari.get_xdata().tolist() == [0.0, 0.25, 0.5, 1.0, 4.0]
-    assert ari.get_ydata().tolist() == [50.0, 50.0, -3.0, 50.0, 50.0]
-    assert ami.get_ydata().tolist() == [40.0, 40.0, 7.0, 40.0, 40.0]
+    assert ari.get_xdata().tolist() == [0.0, 0.5, 1.0, 4.0]
+    assert ari.get_ydata().tolist() == [50.0, -3.0, 50.0, 50.0]
+    assert ami.get_ydata().tolist() == [40.0, 7.0, 40.0, 40.0]
     assert figure.axes[1].get_ylim() == (-3.0, 100.0)
 
 
