@@ -17,7 +17,7 @@ demo: $(VENV)/.plot  ## cluster a synthetic set; leaves demo/report.html, labels
 test: lint types unit  ## lint, types, and every test, doctests included
 
 unit: $(VENV)/.develop
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 lint: $(VENV)/.develop  ## style
 	$(BIN)/ruff check .
