@@ -53,7 +53,7 @@ constraints: $(VENV)/.develop $(VENV)/.docs $(VENV)/.bench  ## write constraints
 
 clean:  ## remove the environment and everything made
 	find src -name '*.nb[ci]' -delete
-	rm -rf $(VENV) demo bench docs/_build docs/_generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo docs/_build docs/_generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("mcgta needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'

@@ -93,6 +93,22 @@ def test_a_second_call_runs_nothing_again_and_can_render_alone(tmp_path, capsys)
     assert " of 2  " in capsys.readouterr().err
 
 
+def test_cells_that_met_a_smaller_cap_are_kept_and_named(tmp_path, capsys):
+    asked = ("baselines", "--data", "climate", "--method", "good", "--seeds", 1, "--out", tmp_path)
+    bench(*asked)
+    for one in read_records(tmp_path / "results.jsonl"):
+        add_record(tmp_path / "results.jsonl", {**one, "status": "capped", "caps": {"seconds": 50.0, "memory": None}})
+    capsys.readouterr()
+    bench(*asked, "--seconds", 50)
+    assert "are kept" not in capsys.readouterr().err
+    bench(*asked, "--seconds", 60)
+    said = "cells are kept that had met a cap on time below 60 s; to run them again, add --again capped"
+    assert said in capsys.readouterr().err
+    bench(*asked, "--seconds", 60, "--again", "capped")
+    assert "are kept" not in capsys.readouterr().err
+    assert {one["caps"]["seconds"] for one in read_records(tmp_path / "results.jsonl")} == {60.0}
+
+
 def test_cells_are_listed_with_what_is_known_of_them(tmp_path, capsys):
     asked = ("--method", "good", "--data", "pavement", "--quick", "--out", tmp_path)
     assert bench(*asked, "--list") == 0
@@ -139,6 +155,7 @@ def test_names_that_the_plan_does_not_have_are_refused(tmp_path, capsys, argumen
         ("--seconds", "nan", "must be a number of seconds > 0"),
         ("--seconds", "-3", "must be a number of seconds > 0"),
         ("--memory", "4Q", "must be a size such as '1.5GB'"),
+        ("--memory", "12", "200 MB or more"),
         ("--again", "bad", "invalid choice: 'bad'"),
     ],
 )
@@ -235,7 +252,8 @@ def test_a_variable_that_names_no_folder_is_told_of(tmp_path, capsys, monkeypatc
 
 
 def test_what_is_missing_is_named_once_with_what_to_do(tmp_path, capsys):
-    lacking = {"status": "missing data", "note": "the files of 'climate' are not there", "ari": None}
+    lacking = {"status": "missing data", "note": "the files of 'climate' are not there"}
+    lacking |= dict.fromkeys(("ari", "ami", "nmi"))
     for seed in range(3):
         cell = Cell("baselines", "climate", "good", "free", seed)
         add_record(tmp_path / "results.jsonl", {"key": cell.key, **cell.fields(), **lacking})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mcgta.datasets import make_regions, make_series
-from mcgta.experiments import paper, plan
+from mcgta.experiments import methods, paper, plan
 from mcgta.experiments.ablations import ABLATIONS, CURVES, curve_method, curve_variants
 from mcgta.experiments.catalogue import METHODS, feature_radii, place_radii
 from mcgta.experiments.cells import Cell, Unsuitable
@@ -56,7 +56,7 @@ def test_made_data_have_several_seeds_and_tuning_on_given_data_has_one() -> None
 
 def test_more_seeds_can_be_asked_for_than_there_are_by_default() -> None:
     assert max(cell.seed for cell in plan.cells(["baselines"], ["series"], ["gmm"], seeds=7)) == 6
-    settings = {"given": 7, "tuned": 1, "free": 7}
+    settings = {"given": 7, "tuned": 7, "free": 7}
     found = [cell.setting for cell in plan.cells(["baselines"], ["pavement"], ["gmm"], seeds=7)]
     assert {setting: found.count(setting) for setting in settings} == settings
 
@@ -100,6 +100,32 @@ def test_a_variant_is_tuned(table: str, name: str) -> None:
     attempt = next(attempts)
     assert attempt.labels is not None
     assert attempt.labels.shape == (240,)
+
+
+def test_with_many_observations_each_beta_is_an_attempt_over_a_coarser_grid(monkeypatch) -> None:
+    asked = []
+
+    def tune(X, y, grid, **options):
+        asked.append(grid)
+        raise ValueError("no setting does")
+
+    monkeypatch.setattr(methods, "tune", tune)
+    few = [attempt.params for attempt in METHODS["mcgta"].attempts("tuned", small(TIME), 0)]
+    assert [params["n_neighbors"] for params in few] == [30, 20, 45]
+    assert all(grid["beta"] == (0.5, 1.0) and len(grid["margin_in_sills"]) == 3 for grid in asked)
+    asked.clear()
+    monkeypatch.setattr(methods, "TABLED", 100)
+    many = [attempt.params for attempt in METHODS["mcgta"].attempts("tuned", small(TIME), 0)]
+    assert [(params["n_neighbors"], params["beta"]) for params in many[:3]] == [(90, 0.5), (90, 1.0), (180, 0.5)]
+    assert all(grid["margin_in_sills"] == (0.25,) for grid in asked)
+
+
+def test_a_setting_of_ours_that_fails_is_an_attempt_without_labels(monkeypatch) -> None:
+    monkeypatch.setattr(methods, "neighborhood_sizes", lambda problem: (100_000, 30))
+    wrong, right = METHODS["mcgta-wo"].attempts("tuned", small(TIME), 0)
+    assert wrong.labels is None
+    assert "n_neighbors" in wrong.note
+    assert right.labels is not None
 
 
 def test_points_of_curves_are_named_by_parameter_and_value() -> None:

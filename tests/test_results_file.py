@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mcgta.experiments.results import add_record, plain, read_records, repair
 
-NAMES = {"table": "t", "data": "d", "method": "m", "setting": "free", "seed": 0, "status": "ok"}
+NAMES = {"table": "t", "data": "d", "method": "m", "setting": "free", "seed": 0, "status": "ok", "note": ""}
+NAMES |= {"ari": 90.0, "ami": 80, "nmi": None}
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -65,7 +66,17 @@ def test_wherever_the_last_line_is_torn_the_lines_before_are_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["not json", "[1]", '{"no": "key"}', '{"key": 3}', json.dumps({**NAMES, "key": "a", "seed": "0"})]
+    "line",
+    [
+        "not json",
+        "[1]",
+        '{"no": "key"}',
+        '{"key": 3}',
+        json.dumps({**NAMES, "key": "a", "seed": "0"}),
+        json.dumps({**NAMES, "key": "a", "ari": "x"}),
+        json.dumps({**NAMES, "key": "a", "status": "fine"}),
+        json.dumps({**NAMES, "key": "a", "note": None}),
+    ],
 )
 def test_a_line_in_the_middle_that_is_no_record_is_an_error_that_says_where(tmp_path, line):
     file = tmp_path / "results.jsonl"

@@ -54,7 +54,7 @@ def test_what_rounds_to_nothing_has_no_sign():
     assert "-0.0" not in tables.overview_text([record(ari=-0.001)])
 
 
-def test_the_papers_figures_stand_beside_ours_once_for_each_method():
+def test_the_papers_figures_stand_beside_what_was_found_with_labels():
     found = block([record(setting="tuned"), record(setting="free"), record("gmm")])
     assert found["mcgta", "tuned"]["paper's ARI"] == "**77.64**"
     assert found["mcgta", "free"]["paper's ARI"] == ""
@@ -293,3 +293,13 @@ def test_whatever_the_records_every_table_is_whole_and_the_order_of_seeds_is_of_
     for one in records:
         place = (one["data"], one["method"], one["setting"])
         assert Board("baselines", records).at(*place).show("ari") == other.at(*place).show("ari")
+
+
+def test_caps_and_code_are_said_once_for_each_that_differs():
+    caps = {"seconds": 100.0, "memory": 2_000_000_000}
+    same = [record(name, caps=caps, code="1.0") for name in ("gmm", "hmm")]
+    other = record("ticc", caps={"seconds": 5.0, "memory": None}, code="1.0")
+    assert tables.render_caps([*same, other]).splitlines() == [
+        "2 cells had up to 100 s of the processor and 2 GB of memory each, by mcgta 1.0.",
+        "1 cell had up to 5 s of the processor and any amount of memory each, by mcgta 1.0.",
+    ]

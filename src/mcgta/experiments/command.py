@@ -20,6 +20,9 @@ RESULTS, TABLES, FIGURES = "results.jsonl", "tables.md", "figures"
 
 Record = dict[str, Any]
 
+_CAPPED = ("capped", "time")
+_LEAST = 200e6  # bytes that any cell needs
+
 _CURES = {
     "missing data": f"Put files where {VARIABLE} says, or call their loaders once, which download what can be had",
     "missing package": "Install what is named",
@@ -150,6 +153,7 @@ def _run(args: argparse.Namespace, plan: Plan, figures: Figures | None) -> int:
             f"{len(cells)} cells, {args.jobs} at a time, each up to {args.seconds:g} s of the processor and "
             f"{'any amount' if memory is None else say_size(int(memory))} of memory"
         )
+        _tell_of_caps(cells, records, args)
         with _writing(args.out):  # before anything takes time
             args.out.mkdir(parents=True, exist_ok=True)
             open(file, "ab").close()
@@ -218,6 +222,24 @@ def _left(cells: list[Cell], records: list[Record], args: argparse.Namespace) ->
     """Whether there is a cell to run."""
     ends = {record["key"]: record["status"] for record in records}
     return args.fresh or any(cell.key not in ends or ends[cell.key] in args.again for cell in cells)
+
+
+def _tell_of_caps(cells: list[Cell], records: list[Record], args: argparse.Namespace) -> None:
+    """Say that cells are kept which had met a smaller cap than there is now."""
+    wanted = set() if args.fresh else {cell.key for cell in cells}
+    short = [
+        one["status"]
+        for one in records
+        if one["key"] in wanted
+        and one["status"] in _CAPPED
+        and one["status"] not in args.again
+        and (one.get("caps") or {}).get("seconds", 0) < args.seconds
+    ]
+    if short:
+        _say(
+            f"{len(short)} cells are kept that had met a cap on time below {args.seconds:g} s; to run them again, add --again "
+            f"{' '.join(sorted(set(short)))}"
+        )
 
 
 def _warn_of_folders() -> None:
@@ -305,6 +327,8 @@ def _seconds(text: str) -> float:
 
 def _size(text: str) -> float:
     size = read_size(text)
-    if size is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not allowed: it must be a size such as '1.5GB' or '800MiB'")
+    if size is None or size < _LEAST:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not allowed: it must be a size such as '1.5GB' or '800MiB', {say_size(int(_LEAST))} or more"
+        )
     return size

@@ -26,6 +26,7 @@ Params = dict[str, Any]
 Grid = Callable[[Problem], Iterable[Params]]
 Attempts = Iterator[Attempt]
 
+_FAILURES = (ValueError, ArithmeticError, RuntimeError, np.linalg.LinAlgError)  # of one setting; others are tried
 _MOST_CLUSTERS = 8
 _SILHOUETTE_ROWS = 2_000
 
@@ -105,7 +106,7 @@ class Peer:
         for count, params in itertools.product(counts, list(self.grid(problem))):
             try:
                 yield self.attempt(problem, seed, {**count, **params})[0]
-            except (ValueError, np.linalg.LinAlgError) as error:
+            except _FAILURES as error:
                 yield Attempt({**count, **params}, None, note=str(error), converged=False)
 
     def by_silhouette(self, problem: Problem, seed: int) -> Attempts:
@@ -131,7 +132,7 @@ class Peer:
         for k in counts:
             try:
                 attempt, model = self.attempt(problem, seed, {"n_clusters": k})
-            except (ValueError, np.linalg.LinAlgError) as error:
+            except _FAILURES as error:
                 failed = str(error)
                 continue
             found.append((worth(attempt, model), attempt))
@@ -166,6 +167,10 @@ def peer_method(
     return Method(title, peer.given if peer.counts else None, peer.tuned, free, **rest)
 
 
+_COARSE = {"margin_in_sills": (0.25,), "min_samples_in_neighbors": (1.5, 0.5)}
+"""What is left of the grid of ours where there are so many observations that the whole of it would take hours."""
+
+
 def neighborhood_sizes(problem: Problem) -> tuple[int, ...]:
     """Sizes of the neighbourhood to tune over, most promising first: where there are many observations, larger ones, too."""
     return (30, 20, 45) if len(problem.X) <= TABLED else (90, 180, 45, 30)
@@ -174,27 +179,34 @@ def neighborhood_sizes(problem: Problem) -> tuple[int, ...]:
 def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int], Attempts]:
     """Tune ours by all labels: an attempt for each size of the neighbourhood and each other value that changes models.
 
-    Beyond what a table of pairs is kept for, each beta is an attempt, too, so that a cap leaves something.
+    Beyond what a table of pairs is kept for, each beta is an attempt, too, so that a cap leaves something, and the grid is
+    coarser. A setting that fails is an attempt without labels, which says why.
     """
 
     def attempts(problem: Problem, seed: int) -> Attempts:
         full = {"n_neighbors": neighborhood_sizes(problem), **grid}
         names = ["n_neighbors", "dissimilarity", "covariance", "clusterer"]
-        names += ["beta"] if len(problem.X) > TABLED else []
+        if len(problem.X) > TABLED:
+            names.append("beta")
+            full |= {name: values for name, values in _COARSE.items() if len(full.get(name, ())) > 1}
         outer = {name: full[name] for name in names if name in full}
-        inner = {name: values for name, values in grid.items() if name not in outer}
+        inner = {name: values for name, values in full.items() if name not in outer}
         for models in product(**outer):
             estimator = MCGTA(metric=problem.metric, random_state=seed, refine=False, progress=False, **fixed)
-            found = tune(
-                problem.X,
-                problem.truth,
-                positions=problem.positions,
-                groups=problem.groups,
-                estimator=estimator,
-                grid={**{name: [value] for name, value in models.items()}, **inner},
-                folds=4,
-                progress=False,
-            )
+            try:
+                found = tune(
+                    problem.X,
+                    problem.truth,
+                    positions=problem.positions,
+                    groups=problem.groups,
+                    estimator=estimator,
+                    grid={**{name: [value] for name, value in models.items()}, **inner},
+                    folds=4,
+                    progress=False,
+                )
+            except _FAILURES as error:
+                yield Attempt({**fixed, **models}, None, note=str(error), converged=False)
+                continue
             note = f"held out in blocks: {100 * found.score:.1f} ± {100 * found.spread:.1f} of {len(found.settings)} settings"
             yield Attempt({**fixed, **found.best_params}, found.best_estimator.labels_, note)
 

@@ -17,7 +17,7 @@ TABLES = ("baselines", *ABLATIONS, "runtime", "curves")
 """The tables, in the paper's order."""
 
 QUICK = ("series", "pavement")
-"""Data sets of which a run takes seconds."""
+"""Data sets of about 1,000 observations."""
 
 _ABLATED = ("pavement",)
 _CURVED = ("pavement", "inat subset")
@@ -35,7 +35,8 @@ def cells(
 
     Parameters
     ----------
-    seeds : how many, where the data or the method depend on it; None for as many as the data set has in the paper's tables
+    seeds : how many, where the data or the method depend on it; None for as many as the data set has in the paper's tables,
+        and one for tuning on given data
     quick : whether to keep to small data sets and one seed
     """
     most = 1 if quick and seeds is None else seeds
@@ -71,9 +72,9 @@ def _every(most: int | None) -> Iterator[Cell]:
 
 
 def _seeds(data: str, method: Method, setting: str, most: int | None) -> int:
-    """How many seeds: tuning on given data is done once, and methods without chance need one there."""
+    """How many seeds: on given data one for methods without chance, and for tuning unless more are asked for."""
     source = SOURCES[data]
-    if not source.made and (setting == "tuned" or not method.random):
+    if not source.made and (not method.random or (setting == "tuned" and most is None)):
         return 1
     return source.seeds if most is None else most
 

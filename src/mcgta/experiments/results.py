@@ -11,14 +11,19 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
+from mcgta.experiments.cells import STATUSES
+
 Record = dict[str, Any]
 
-_NAMES = ("key", "table", "data", "method", "setting", "status")
+_NAMES = ("key", "table", "data", "method", "setting", "status", "note")
 """What a record must have, each a text, to be shown and not to be run again."""
+_SCORES = ("ari", "ami", "nmi")
+"""What it must have, each a number or null."""
 
 
 def read_records(file: str | os.PathLike[str]) -> list[Record]:
@@ -92,5 +97,9 @@ def _parse(line: str) -> Record | None:
         record = json.loads(line)
     except ValueError:
         return None
-    whole = isinstance(record, dict) and all(isinstance(record.get(name), str) for name in _NAMES)
-    return record if whole and isinstance(record.get("seed"), int) else None
+    if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in _NAMES):
+        return None
+    whole = record["status"] in STATUSES and isinstance(record.get("seed"), int)
+    return (
+        record if whole and all(isinstance(record.get(name, ""), (int, float, NoneType)) for name in _SCORES) else None
+    )

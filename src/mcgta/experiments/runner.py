@@ -84,7 +84,7 @@ def run_cells(
     # Closing ends what runs, at once, whatever interrupts the loop.
     with closing(_run(left, solve, caps, jobs)) as records:
         for number, found in enumerate(records, start=1):
-            record = found | {"code": code}
+            record = found | {"caps": {"seconds": seconds, "memory": memory}, "code": code}
             add_record(file, record)
             known[record["key"]] = record
             if progress is not None:

@@ -26,9 +26,9 @@ FIGURES = ("curves",)
 
 _SCORES = ("ari", "ami", "nmi")
 _CONVENTION = (
-    "Scores in per cent. Noise counts as one class of its own, as in the paper, and the paper's NMI is adjusted mutual "
-    "information, our AMI. Settings: *given*, the number of clusters known and all else at its default; *tuned*, the best "
-    "ARI of those tried, chosen by the true labels; *free*, found without labels. "
+    "Scores in per cent. Noise counts as one class of its own, as scikit-learn's scores take labels, which the paper uses; "
+    "the paper's NMI is adjusted mutual information, our AMI. Settings: *given*, the number of clusters known and all else at "
+    "its default; *tuned*, the best ARI of those tried, chosen by the true labels; *free*, found without labels. "
 )
 _SINGLE = (
     '"ARI, noise single": each row of noise a class of its own; where it is lower, noise has passed for a cluster. '
@@ -52,7 +52,7 @@ def render(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
     """
     names = dict.fromkeys([*(cell.table for cell in cells), *(record["table"] for record in records)])
     others = [name for name in names if name not in ("baselines", "runtime", *FIGURES)]
-    parts = [render_overview(records, cells), render_baselines(records, cells)]
+    parts = [render_overview(records, cells), render_caps(records), render_baselines(records, cells)]
     parts += [render_ablation(name, records, cells) for name in sorted(others, key=_ablation_rank)]
     parts += [render_runtime(records, cells), render_legend(records, cells), render_remarks(records)]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -66,6 +66,24 @@ def render_overview(records: Sequence[Record], cells: Sequence[Cell] = ()) -> st
     caption = f"ARI, tuned / free, means over seeds; the best of each in bold. {_CONVENTION}{_WORDS}"
     head, rows = _overview(board, _bold, method_title)
     return _join("## ARI of all methods", caption, _table(head, rows) if rows else "", *_left_out(board))
+
+
+def render_caps(records: Sequence[Record]) -> str:
+    """Return what cells were allowed to take, and what code ran them, as a line of Markdown for each that differs."""
+    found = Counter((*_cap(one), one.get("code", "")) for one in records)
+    lines = [
+        f"{count} cell{'s' * (count > 1)} had up to {seconds:g} s of the processor and {memory} of memory each, by mcgta "
+        f"{code}."
+        for (seconds, memory, code), count in found.items()
+        if seconds is not None
+    ]
+    return "\n".join(lines)
+
+
+def _cap(record: Record) -> tuple[float | None, str]:
+    caps = record.get("caps") or {}
+    memory = caps.get("memory")
+    return caps.get("seconds"), "any amount" if memory is None else say_size(int(memory))
 
 
 def overview_text(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
@@ -207,14 +225,15 @@ def _block(board: Board, data: str) -> str:
     tops = _tops(board, data, lines)
     stated = {name: paper.printed(name, data) for name, _ in lines}
     most = [best(getattr(cell, name) for cell in stated.values() if cell is not None) for name in ("ari", "ami")]
-    rows, seen = [], set[str]()
+    rows = []
     for family, names in _families(board):
         rows.append([f"*{family}*", *[""] * len(_COLUMNS)])
         for name, setting in lines:
             if name not in names:
                 continue
-            cell = None if name in seen else stated[name]  # the paper has one row for all our settings
-            seen.add(name)
+            # The paper knows K or tunes by labels, it does not say which; what is found without labels has no figure there.
+            labelled = setting != "free" or (name, "tuned") not in lines
+            cell = stated[name] if labelled else None
             theirs = ["", ""] if cell is None else [cell.said, cell.said]
             if cell is not None and not cell.said:
                 pairs = zip((cell.ari, cell.ami), most, strict=True)
