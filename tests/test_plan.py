@@ -116,7 +116,7 @@ def test_with_many_observations_each_beta_is_an_attempt_over_a_coarser_grid(monk
     asked.clear()
     monkeypatch.setattr(methods, "TABLED", 100)
     many = [attempt.params for attempt in METHODS["mcgta"].attempts("tuned", small(TIME), 0)]
-    assert [(params["n_neighbors"], params["beta"]) for params in many[:3]] == [(90, 0.5), (90, 1.0), (180, 0.5)]
+    assert [(params["n_neighbors"], params["beta"]) for params in many[:3]] == [(90, 0.5), (90, 1.0), (30, 0.5)]
     assert all(grid["margin_in_sills"] == (0.25,) for grid in asked)
 
 

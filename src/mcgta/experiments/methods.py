@@ -173,7 +173,7 @@ _COARSE = {"margin_in_sills": (0.25,), "min_samples_in_neighbors": (1.5, 0.5)}
 
 def neighborhood_sizes(problem: Problem) -> tuple[int, ...]:
     """Sizes of the neighbourhood to tune over, most promising first: where there are many observations, larger ones, too."""
-    return (30, 20, 45) if len(problem.X) <= TABLED else (90, 180, 45, 30)
+    return (30, 20, 45) if len(problem.X) <= TABLED else (90, 30, 180, 45)
 
 
 def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int], Attempts]:
