@@ -69,9 +69,10 @@ def load_inat2018(
     """Load iNaturalist 2018: images of species, by what a network sees in them and where they were taken.
 
     Reads ``inat2018.npz``; the authors' ``inat/inat-data.txt`` and ``-label.txt``; or ``val2018.json`` (or its
-    .tar.gz), ``val2018_locations.json`` (or ``inat2018_locations.zip``) and ``inat2018_features.npy``. The first two of
-    these can be downloaded. The third is an array (images, 2048) of embeddings by Inception V3 that you compute, rows
-    in the order of ``images`` in the annotations; or an npz archive of ``features`` and ``image_id``.
+    .tar.gz), ``val2018_locations.json`` (or ``inat2018_locations.zip``) and ``inat2018_features.npy``. The texts, and
+    the first two of these three, can be downloaded. The last is an array (images, 2048) of embeddings by Inception V3
+    that you compute, rows in the order of ``images`` in the annotations; or an npz archive of ``features`` and
+    ``image_id``.
 
     Images without a place are left out. Principal components are those of the images that stay. The kingdom follows
     from the super-category, because names of kingdoms are obfuscated in the competition's files. The paper does not say
@@ -80,7 +81,7 @@ def load_inat2018(
     Parameters
     ----------
     data_home : folder to look in, and to download into; None for those of ``MCGTA_DATA`` and the cache
-    download : whether annotations and places that are not there may be downloaded
+    download : whether files that are not there may be downloaded
     subset : whether to keep animals and plants from 124 to 110 degrees west and 32.5 to 40 north only, about what the authors'
         subset spans; that itself is :func:`load_inat_subset`
     n_components : principal components, of embeddings only; the plain forms have 16
@@ -90,12 +91,19 @@ def load_inat2018(
     check_value("n_components", n_components, Rule(integer=(1, INF)))
     check_value("standardize", standardize, Rule(flag=True))
     published = n_components == 16 and standardize
-    plain = plain_forms("inat2018", author_texts("inat/inat-data.txt", "inat/inat-label.txt")) if published else {}
+    sums = (None, "113d9ca61e2be7836198b19709cfbeac7c363017cd2aff611c9c1ef4da8a7000")
+    texts = author_texts("inat/inat-data.txt", "inat/inat-label.txt", sums)
+    plain = plain_forms("inat2018", texts) if published else {}
     form, paths = locate("inat2018", {**plain, _RAW: _RAW_FILES}, data_home=data_home, download=download)
     names = dict(enumerate(KINGDOMS))
     if form in plain:
         whole = read_plain(form, paths, INAT, n_features=16, names=names)
-        codes = np.array([_KINGDOM.get(name, -1) for name in whole.label_names])[whole.labels]
+        unknown = [name for name in whole.label_names if name not in _KINGDOM]
+        if unknown:
+            raise ValueError(
+                f"{paths[-1]}: {', '.join(map(repr, unknown))} is no kingdom; there are {', '.join(KINGDOMS)}"
+            )
+        codes = np.array([_KINGDOM[name] for name in whole.label_names])[whole.labels]
         X, places = whole.X, whole.positions
     else:
         embeddings, places, codes = _read_inat(*paths)

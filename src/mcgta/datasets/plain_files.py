@@ -20,22 +20,23 @@ from mcgta.datasets.loaded import About, DataSet, assemble
 from mcgta.types import Array, Index
 
 AUTHORS = "https://github.com/Octopolugal/MC-GTA"
-_RAW = "https://raw.githubusercontent.com/Octopolugal/MC-GTA/ae579c4ef5308601ab82ba82792e8ce7871def87/data"
+_RAW = "https://raw.githubusercontent.com/Octopolugal/MC-GTA"
+_COMMIT = "ae579c4ef5308601ab82ba82792e8ce7871def87"
 PREPARED = "prepared arrays"
 TEXTS = "the authors' texts"
 
 
-def prepared_file(name: str) -> tuple[DataFile, ...]:
-    """Return the npz archive of a data set."""
-    return (DataFile((f"{name}.npz",), note="arrays X, y, and coords for places"),)
+def prepared_file(name: str, arrays: str = "X, y, and coords for places") -> tuple[DataFile, ...]:
+    """Return the npz archive of a data set, which holds these arrays."""
+    return (DataFile((f"{name}.npz",), note=f"which you make, of arrays {arrays}"),)
 
 
-def author_texts(data: str, labels: str, checksums: tuple[str, str] | None = None) -> tuple[DataFile, ...]:
-    """Return the two text files of a data set in the authors' repository; only those with checksums are published."""
-    if checksums is None:
-        return DataFile((data,)), DataFile((labels,))
+def author_texts(
+    data: str, labels: str, checksums: tuple[str | None, str | None], *, commit: str = _COMMIT
+) -> tuple[DataFile, ...]:
+    """Return the two text files of a data set in the authors' repository, as they are in one of its commits."""
     return tuple(
-        DataFile((path,), f"{_RAW}/{path}", f"sha256:{checksum}")
+        DataFile((path,), f"{_RAW}/{commit}/data/{path}", None if checksum is None else f"sha256:{checksum}")
         for path, checksum in zip((data, labels), checksums, strict=True)
     )
 
@@ -46,7 +47,13 @@ def plain_forms(name: str, texts: tuple[DataFile, ...] | None = None) -> Forms:
 
 
 def read_plain(
-    form: str, paths: Sequence[Path], about: About, *, n_features: int, names: dict[int, str] | None = None
+    form: str,
+    paths: Sequence[Path],
+    about: About,
+    *,
+    n_features: int,
+    names: dict[int, str] | None = None,
+    latitude_first: bool = False,
 ) -> DataSet:
     """Read a data set in one of its plain forms.
 
@@ -55,6 +62,7 @@ def read_plain(
     n_features : columns of features in the authors' texts; where positions are places, the last two columns are
         longitude and latitude
     names : what labels are called
+    latitude_first : whether the texts have latitude before longitude
     """
     if form == PREPARED:
         return read_prepared(paths[0], about, names=names)
@@ -65,7 +73,8 @@ def read_plain(
     labels = read_codes(paths[1])
     if len(labels) != len(table):
         raise ValueError(f"{paths[1]}: there are {len(labels)} labels, but {len(table)} lines in {paths[0]}")
-    places = read_places(table[:, -2:], paths[0]) if placed else None
+    last = table[:, :-3:-1] if latitude_first else table[:, -2:]
+    places = read_places(last, paths[0]) if placed else None
     return assemble(about, table[:, :n_features], labels, positions=places, names=names)
 
 
