@@ -91,7 +91,11 @@ def _read_climate(path: Path) -> DataSet:
 
 def _pick(row: Mapping[str, str], words: tuple[str, ...], path: Path) -> str:
     """Return the column that goes by one of these names."""
-    for word in words:
-        if word in row:
-            return word
-    raise ValueError(f"{path} has no column {' or '.join(map(repr, words))}; it has {', '.join(row)}")
+    found = [word for word in words if word in row]
+    if not found:
+        raise ValueError(f"{path} has no column {' or '.join(map(repr, words))}; it has {', '.join(row)}")
+    if len(found) > 1:
+        raise ValueError(
+            f"{path} has columns {' and '.join(map(repr, found))}, of which there must be one; leave one out"
+        )
+    return found[0]

@@ -11,6 +11,7 @@ import math
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,19 +81,60 @@ def read_plain(
 
 def read_prepared(path: Path, about: About, *, names: dict[int, str] | None = None) -> DataSet:
     """Read arrays ``X``, ``y`` and, for places, ``coords``; ``t`` and ``groups`` if they are there."""
-    arrays = read_arrays(path, ("X", "y", "coords") if about.metric == "haversine" else ("X", "y"))
-    X, labels = arrays["X"], arrays["y"]
-    if X.ndim != 2 or X.dtype.kind not in "fiu":
-        raise ValueError(f"{path}: X must be a table of numbers, is of shape {X.shape} and type {X.dtype}")
-    for name in ("y", "coords", "t", "groups"):
-        if name in arrays and len(arrays[name]) != len(X):
-            raise ValueError(f"{path}: {name} has {len(arrays[name])} rows, but X has {len(X)}")
+    placed = about.metric == "haversine"
+    arrays = read_arrays(path, ("X", "y", "coords") if placed else ("X", "y"))
+    X = read_features(arrays["X"], 2, "a table of numbers", path)
+    labels = read_labels(arrays["y"], len(X), path)
+    times = _read_column("t", arrays["t"], len(X), "iuf", "numbers", path).astype(float) if "t" in arrays else None
+    groups = _read_groups(arrays["groups"], len(X), path) if "groups" in arrays else None
     positions: Array | None = None
-    if about.metric == "haversine":
+    if placed:
         positions = read_places(arrays["coords"], path)
-    elif "t" in arrays and np.unique(np.diff(arrays["t"])).size > 1:  # else the order of the rows says the same
-        positions = np.asarray(arrays["t"], dtype=np.float64)
-    return assemble(about, X, labels.tolist(), positions=positions, groups=arrays.get("groups"), names=names)
+        if len(positions) != len(X):
+            raise ValueError(f"{path}: coords has {len(positions)} rows, but X has {len(X)}")
+    elif times is not None and np.unique(np.diff(times)).size > 1:  # else the order of the rows says the same
+        positions = times
+    return assemble(about, X, labels, positions=positions, groups=groups, names=names)
+
+
+def read_features(X: NDArray[np.generic], axes: int, said: str, path: Path) -> Array:
+    """Check the array ``X`` of an archive: finite numbers along so many axes, which ``said`` says in words."""
+    if X.ndim != axes or not X.size or X.dtype.kind not in "fiu":
+        raise ValueError(f"{path}: X must be {said}, is of shape {X.shape} and type {X.dtype}")
+    numbers = X.astype(np.float64)
+    bad = ~np.isfinite(numbers).all(axis=tuple(range(1, axes)))
+    if bad.any():
+        raise ValueError(f"{path}: X: row {int(bad.argmax())} has a feature that is not a finite number")
+    return numbers
+
+
+def read_labels(y: NDArray[np.generic], count: int, path: Path) -> list[Any]:
+    """Check the array ``y`` of an archive, and return it as a list."""
+    return list(_read_column("y", y, count, "biufU", "numbers or texts", path).tolist())
+
+
+def _read_groups(groups: NDArray[np.generic], count: int, path: Path) -> Index:
+    column = _read_column("groups", groups, count, "iuf", "whole numbers", path)
+    with np.errstate(invalid="ignore"):  # numbers that are too large are found by the comparison
+        codes = column.astype(np.int64)
+    bad = codes != column
+    if bad.any():
+        raise ValueError(f"{path}: groups must be whole numbers, row {int(bad.argmax())} is {column[bad][0]}")
+    return codes
+
+
+def _read_column(
+    name: str, column: NDArray[np.generic], count: int, kinds: str, said: str, path: Path
+) -> NDArray[np.generic]:
+    """Check that an array has one value for each row of X, of one of these kinds, and no number that is not finite."""
+    if column.shape != (count,) or column.dtype.kind not in kinds:
+        raise ValueError(
+            f"{path}: {name} must be {said} of shape ({count},), is of shape {column.shape} and type {column.dtype}"
+        )
+    bad = ~np.isfinite(column.astype(np.float64)) if column.dtype.kind == "f" else np.zeros(count, dtype=bool)
+    if bad.any():
+        raise ValueError(f"{path}: {name} must be {said}, row {int(bad.argmax())} is {column[bad][0]}")
+    return column
 
 
 def read_arrays(path: Path, needed: Iterable[str]) -> dict[str, NDArray[np.generic]]:
@@ -194,6 +236,9 @@ def _csv_rows(text: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, 
     reader = csv.reader(text)
     try:
         header = [name.strip().lower().replace(" ", "").replace("_", "") for name in next(reader, [])]
+        for name in header:
+            if header.count(name) > 1:
+                raise ValueError(f"{path}, line {reader.line_num}: {header.count(name)} columns are called {name!r}")
         for row in reader:
             if not row:
                 continue

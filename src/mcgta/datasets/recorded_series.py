@@ -17,6 +17,8 @@ from mcgta.datasets.plain_files import (
     plain_forms,
     prepared_file,
     read_arrays,
+    read_features,
+    read_labels,
     read_plain,
 )
 from mcgta.parameters import INF, Rule, check_value
@@ -162,12 +164,8 @@ def load_gesture(
 
 def _read_gestures(path: Path) -> tuple[list[Any], list[Any]]:
     arrays = read_arrays(path, ("X", "y"))
-    X, y = arrays["X"], arrays["y"]
-    if X.ndim != 3 or y.shape != X.shape[:1]:
-        raise ValueError(
-            f"{path}: X must be (records, steps, channels) and y (records,), are of shape {X.shape} and {y.shape}"
-        )
-    return list(X), y.tolist()
+    X = read_features(arrays["X"], 3, "(records, steps, channels) of numbers", path)
+    return list(X), read_labels(arrays["y"], len(X), path)
 
 
 def _unpack(paths: list[Path], split: str) -> tuple[list[Any], list[Any]]:
