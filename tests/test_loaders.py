@@ -139,7 +139,7 @@ def test_zips_without_the_series_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"AsphaltPavementType\.zip holds neither AsphaltPavementType_TRAIN\.ts nor"):
         offline(load_pavement, tmp_path)
     write(tmp_path / "AsphaltPavementType.zip", b"no zip")
-    with pytest.raises(ValueError, match=r"AsphaltPavementType\.zip is not a zip archive"):
+    with pytest.raises(ValueError, match=r"AsphaltPavementType\.zip is not a whole zip archive"):
         offline(load_pavement, tmp_path)
 
 

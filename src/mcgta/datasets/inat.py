@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tarfile
+import tokenize
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from mcgta.datasets.cache import DataFile, Folder, locate
 from mcgta.datasets.loaded import About, DataSet, assemble
-from mcgta.datasets.plain_files import AUTHORS, author_texts, plain_forms, read_arrays, read_places, read_plain
+from mcgta.datasets.plain_files import AUTHORS, DAMAGED, author_texts, plain_forms, read_arrays, read_places, read_plain
 from mcgta.parameters import INF, Rule, check_value
 from mcgta.types import Array
 
@@ -146,10 +147,7 @@ def _read_inat(annotations: Path, locations: Path, features: Path) -> tuple[Arra
     kind_of = {note["image_id"]: note["category_id"] for note in _entries(held, "annotations", annotations)}
     images = [image["id"] for image in _entries(held, "images", annotations)]
     rows = _read_embeddings(features, images)
-    spots = _read_json(locations, "val2018_locations.json")
-    if not isinstance(spots, list):
-        raise ValueError(f"{locations} must hold a list of places")
-    where = {spot.get("id"): (spot.get("lon"), spot.get("lat")) for spot in spots}
+    where = _read_locations(locations)
     kept = [k for k, image in enumerate(images) if None not in where.get(image, (None, None))]
     if not kept:
         raise ValueError(f"{locations} has no place for any image of {annotations}")
@@ -157,13 +155,35 @@ def _read_inat(annotations: Path, locations: Path, features: Path) -> tuple[Arra
         if kind_of.get(image) not in kinds:
             raise ValueError(f"{annotations}: image {image} has no category")
     places = read_places(np.array([where[images[k]] for k in kept], dtype=float), locations)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.square(rows[kept]).sum()):
+            raise ValueError(f"{features} has embeddings that are not finite numbers, or too large")
     return rows[kept], places, np.array([kinds[kind_of[images[k]]] for k in kept])
+
+
+def _read_locations(path: Path) -> dict[Any, tuple[Any, Any]]:
+    """Return longitudes and latitudes by image; None where they are not known."""
+    spots = _read_json(path, "val2018_locations.json")
+    if not isinstance(spots, list):
+        raise ValueError(f"{path} must hold a list of places")
+    where = {}
+    for at, spot in enumerate(spots):
+        if not isinstance(spot, dict) or not _is_id(spot.get("id")):
+            raise ValueError(f"{path}: entry {at} must have an 'id' that is a number or a text")
+        lon, lat = spot.get("lon"), spot.get("lat")
+        for value, limit in ((lon, 180), (lat, 90)):
+            if value is not None and not (isinstance(value, (int, float)) and abs(value) <= limit):
+                raise ValueError(f"{path}: entry {at} is at {str([lon, lat])[:80]}, which is no longitude and latitude")
+        where[spot["id"]] = (lon, lat)
+    return where
 
 
 def _read_embeddings(path: Path, images: list[Any]) -> Array:
     """Return the embeddings (images, p) in the order of the images."""
     if path.suffix == ".npz":
         arrays = read_arrays(path, ("features", "image_id"))
+        if arrays["image_id"].ndim != 1 or arrays["image_id"].shape != arrays["features"].shape[:1]:
+            raise ValueError(f"{path}: image_id must have one entry for each row of features")
         at = {image: row for row, image in enumerate(arrays["image_id"].tolist())}
         missing = [image for image in images if image not in at]
         if missing:
@@ -172,8 +192,10 @@ def _read_embeddings(path: Path, images: list[Any]) -> Array:
     else:
         try:
             table = np.load(path, allow_pickle=False, mmap_mode="r")
-        except (ValueError, EOFError) as error:
+        except (ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:
             raise ValueError(f"{path} is not an npy file of a plain array: {error}") from error
+        if not isinstance(table, np.ndarray):
+            raise ValueError(f"{path} is not an npy file of a plain array, but an archive of several")
     if table.ndim != 2 or len(table) != len(images) or table.dtype.kind not in "fiu":
         raise ValueError(f"{path} must hold a row for each of {len(images)} images, is of shape {table.shape}")
     return np.asarray(table, dtype=np.float64)
@@ -191,7 +213,7 @@ def _reduce(embeddings: Array, count: int, standardize: bool, path: Path) -> Arr
 
 def _kingdom(kind: Mapping[str, Any], path: Path) -> int:
     name = kind.get("supercategory")
-    if name not in _KINGDOM:
+    if not isinstance(name, str) or name not in _KINGDOM:
         raise ValueError(f"{path}: category {kind.get('id')} is of the unknown super-category {name!r}")
     return _KINGDOM[name]
 
@@ -201,9 +223,15 @@ def _entries(held: Any, name: str, path: Path) -> list[dict[str, Any]]:
         raise ValueError(f"{path} has no list {name!r}; these are not the competition's annotations")
     needed = {"categories": ("id",), "annotations": ("image_id", "category_id"), "images": ("id",)}[name]
     for at, entry in enumerate(held[name]):
-        if not isinstance(entry, dict) or any(key not in entry for key in needed):
-            raise ValueError(f"{path}: entry {at} of {name!r} must have {' and '.join(map(repr, needed))}")
+        if not isinstance(entry, dict) or not all(_is_id(entry.get(key)) for key in needed):
+            raise ValueError(
+                f"{path}: entry {at} of {name!r} must have {' and '.join(map(repr, needed))}, numbers or texts"
+            )
     return list(held[name])
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, (int, str))
 
 
 def _read_json(path: Path, name: str) -> Any:
@@ -225,5 +253,5 @@ def _read_json(path: Path, name: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}, line {error.lineno}: {error.msg}") from error
-    except (ValueError, zipfile.BadZipFile, tarfile.TarError) as error:
+    except (ValueError, tarfile.TarError, *DAMAGED) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error

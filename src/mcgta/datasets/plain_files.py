@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import csv
 import io
+import lzma
 import math
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ from mcgta.types import Array, Index
 AUTHORS = "https://github.com/Octopolugal/MC-GTA"
 _RAW = "https://raw.githubusercontent.com/Octopolugal/MC-GTA"
 _COMMIT = "ae579c4ef5308601ab82ba82792e8ce7871def87"
+DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, UnicodeDecodeError)
+"""What reading a damaged archive may raise; a RuntimeError where it is encrypted or packed in an unknown way."""
 PREPARED = "prepared arrays"
 TEXTS = "the authors' texts"
 
@@ -140,9 +145,9 @@ def _read_column(
 def read_arrays(path: Path, needed: Iterable[str]) -> dict[str, NDArray[np.generic]]:
     """Read an npz archive that holds the needed arrays; nothing in it is unpickled."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+    except (ValueError, AttributeError, SyntaxError, tokenize.TokenError, *DAMAGED) as error:
         raise ValueError(f"{path} is not an npz archive of plain arrays: {error}") from error
     missing = [name for name in needed if name not in arrays]
     if missing:
@@ -221,12 +226,15 @@ def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     A zip archive stands for the only csv file in it.
     """
     if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            inside = [name for name in archive.namelist() if name.lower().endswith(".csv")]
-            if len(inside) != 1:
-                raise ValueError(f"{path} must hold one csv file, holds {len(inside)}")
-            with archive.open(inside[0]) as file:
-                yield from _csv_rows(io.TextIOWrapper(file, "utf-8-sig", newline=""), path)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                inside = [name for name in archive.namelist() if name.lower().endswith(".csv")]
+                if len(inside) != 1:
+                    raise ValueError(f"{path} must hold one csv file, holds {len(inside)}")
+                with archive.open(inside[0]) as file:
+                    yield from _csv_rows(io.TextIOWrapper(file, "utf-8-sig", newline=""), path)
+        except DAMAGED as error:
+            raise ValueError(f"{path} is not a whole zip archive: {error}") from error
     else:
         with path.open(encoding="utf-8-sig", newline="") as text:
             yield from _csv_rows(text, path)
