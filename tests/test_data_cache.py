@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -11,7 +12,17 @@ import pooch
 import pytest
 import requests
 
-from mcgta.datasets import MissingDataError, load_climate, load_pavement, load_vehicle
+from mcgta.datasets import (
+    MissingDataError,
+    load_climate,
+    load_gesture,
+    load_inat2018,
+    load_inat_subset,
+    load_nyc_landuse,
+    load_nyc_poi,
+    load_pavement,
+    load_vehicle,
+)
 from mcgta.datasets.cache import DataFile, cache_folder, data_folders, fetch, locate
 
 CONTENT = b"some data\n"
@@ -178,9 +189,44 @@ def test_loaders_name_their_files_and_sources(server):
     assert sum("Asphalt" in url for url in server.asked) == 1
 
 
+LOADERS = (
+    load_climate,
+    load_gesture,
+    load_inat2018,
+    load_inat_subset,
+    load_nyc_landuse,
+    load_nyc_poi,
+    load_pavement,
+    load_vehicle,
+)
+
+
+@pytest.mark.parametrize("load", LOADERS)
+def test_every_file_that_is_missing_is_named_with_where_to_get_it(server, load):
+    with pytest.raises(MissingDataError) as caught:
+        load(download=False)
+    lines = [line for line in str(caught.value).split("\n") if line.startswith("  - ")]
+    assert len(lines) > 1
+    for line in lines:
+        for file in line.split(": ", 1)[1].split("), and "):
+            assert re.search(r" \(.*(https?://|which you (make|compute))", file), file
+
+
+def test_gestures_say_which_arrays_they_need(server):
+    with pytest.raises(MissingDataError, match=r"of arrays X \(records, steps, channels\) and y \(records,\)"):
+        load_gesture(download=False)
+
+
+def test_climates_are_downloaded_from_the_commit_that_has_them_and_checked(server):
+    with pytest.raises(ValueError, match="does not match"):
+        load_climate()
+    (asked,) = server.asked
+    assert asked.endswith("/MC-GTA/c7f7d345076d31a19e19020d2678e392843cc302/data/climate/climate-data.txt")
+
+
 def test_a_loader_without_downloads_asks_no_server(server, monkeypatch):
     with pytest.raises(MissingDataError, match=r"climate\.csv .*worldclim"):
-        load_climate()
+        load_climate(download=False)
     with pytest.raises(MissingDataError, match="download=False"):
         load_pavement(download=False)
     assert server.asked == []

@@ -88,11 +88,15 @@ def test_the_same_seed_gives_the_same_series(options):
 @pytest.mark.parametrize(
     ("options", "name"),
     [
-        ({"correlation": 1.0}, r"correlation=1\.0 must be a number between -1 and 1"),
+        ({"correlation": 1.0}, r"correlation=1\.0 is not allowed: correlation must be a number between -1 and 1"),
         ({"correlation": float("nan")}, "correlation=nan"),
-        ({"tails": 2.0}, r"tails=2\.0 must be a number > 2, or None"),
+        ({"tails": 2.0}, r"tails=2\.0 is not allowed: tails must be a number > 2, or None"),
+        ({"correlation": "a"}, "correlation='a' is not allowed"),
+        ({"correlation": np.array([0.1, 0.2])}, r"correlation=array\(\[0\.1, 0\.2\]\) is not allowed"),
         ({"tails": float("inf")}, "tails=inf"),
-        ({"volatility": -0.1}, r"volatility=-0\.1 must be a number >= 0"),
+        ({"tails": "a"}, "tails='a'"),
+        ({"volatility": None}, "volatility=None"),
+        ({"volatility": -0.1}, r"volatility=-0\.1 is not allowed: volatility must be a number >= 0"),
     ],
 )
 def test_impossible_dependence_is_refused_by_name(options, name):

@@ -139,7 +139,7 @@ def test_zips_without_the_series_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"AsphaltPavementType\.zip holds neither AsphaltPavementType_TRAIN\.ts nor"):
         offline(load_pavement, tmp_path)
     write(tmp_path / "AsphaltPavementType.zip", b"no zip")
-    with pytest.raises(ValueError, match=r"AsphaltPavementType\.zip is not a zip archive"):
+    with pytest.raises(ValueError, match=r"AsphaltPavementType\.zip is not a whole zip archive"):
         offline(load_pavement, tmp_path)
 
 
@@ -159,6 +159,8 @@ def test_wrong_parameters_are_refused_by_name(tmp_path, load, options, said):
 
 
 # Vehicle, and plain files in general
+
+GOOD = {"X": np.ones((2, 5)), "y": [0, 1]}
 
 
 def vehicle_texts(folder, data="1,2,3,4,5\n6,7,8,9,10\n", labels="3\n1\n"):
@@ -208,10 +210,26 @@ def test_times_that_are_not_even_are_kept(tmp_path):
     ("arrays", "said"),
     [
         ({"X": np.ones((2, 5))}, r"vehicle\.npz has no array y; it has X"),
-        ({"X": np.ones((2, 5)), "y": [1]}, r"vehicle\.npz: y has 1 rows, but X has 2"),
+        (
+            {"X": np.ones((2, 5)), "y": [1]},
+            r"vehicle\.npz: y must be numbers or texts of shape \(2,\), is of shape \(1,\)",
+        ),
+        ({"X": np.ones((2, 5)), "y": [[1], [2]]}, r"vehicle\.npz: y must be .* is of shape \(2, 1\)"),
+        ({"X": np.ones((2, 5)), "y": 1}, r"vehicle\.npz: y must be .* is of shape \(\)"),
+        ({"X": np.ones((2, 5)), "y": [1, np.nan]}, r"vehicle\.npz: y must be numbers or texts, row 1 is nan"),
+        ({"X": np.ones((2, 5)), "y": [b"a", b"b"]}, r"vehicle\.npz: y must be .* type \|S1"),
+        ({**GOOD, "t": [0, np.nan]}, r"vehicle\.npz: t must be numbers, row 1 is nan"),
+        ({**GOOD, "t": [[0], [1]]}, r"vehicle\.npz: t must be numbers of shape \(2,\), is of shape \(2, 1\)"),
+        ({**GOOD, "t": ["a", "b"]}, r"vehicle\.npz: t must be numbers of shape \(2,\), is .* type <U1"),
+        ({**GOOD, "t": [True, False]}, r"vehicle\.npz: t must be numbers of shape \(2,\), is .* type bool"),
+        ({**GOOD, "groups": [0, 0.5]}, r"vehicle\.npz: groups must be whole numbers, row 1 is 0\.5"),
+        ({**GOOD, "groups": [0, 1e300]}, r"vehicle\.npz: groups must be whole numbers, row 1 is 1e\+300"),
+        ({**GOOD, "groups": ["a", "b"]}, r"vehicle\.npz: groups must be whole numbers of shape \(2,\), is .* type <U1"),
+        ({**GOOD, "groups": 0}, r"vehicle\.npz: groups must be whole numbers of shape \(2,\), is of shape \(\)"),
+        ({"X": np.ones((0, 5)), "y": []}, r"vehicle\.npz: X must be a table of numbers, is of shape \(0, 5\)"),
         ({"X": np.ones(5), "y": np.ones(5)}, "X must be a table of numbers"),
         ({"X": np.full((2, 2), "a"), "y": [0, 1]}, "X must be a table of numbers"),
-        ({"X": np.full((2, 2), np.nan), "y": [0, 1]}, "row 0 has a feature that is not a finite number"),
+        ({"X": np.full((2, 2), np.nan), "y": [0, 1]}, r"vehicle\.npz: X: row 0 has a feature that is not a finite"),
         ({"X": np.array([{}], dtype=object), "y": [0]}, r"vehicle\.npz is not an npz archive of plain arrays"),
     ],
 )
@@ -219,6 +237,12 @@ def test_malformed_archives_are_refused(tmp_path, arrays, said):
     np.savez(tmp_path / "vehicle.npz", **arrays)
     with pytest.raises(ValueError, match=said):
         offline(load_vehicle, tmp_path)
+
+
+def test_groups_may_be_whole_numbers_of_any_type(tmp_path):
+    for kind in (np.int8, np.uint64, np.float32):
+        np.savez(tmp_path / "vehicle.npz", **GOOD, groups=np.array([7, 3], dtype=kind))
+        assert offline(load_vehicle, tmp_path).groups.tolist() == [7, 3]
 
 
 def test_what_is_no_archive_is_refused(tmp_path):
@@ -283,9 +307,21 @@ def test_gestures_are_read_from_relational_arff_and_from_arrays(tmp_path, hands)
         assert first.label_names == other.label_names
 
 
-def test_arrays_of_gestures_must_be_records(tmp_path):
-    np.savez(tmp_path / "gesture.npz", X=np.ones((4, 3)), y=[0, 1, 0, 1])
-    with pytest.raises(ValueError, match=r"X must be \(records, steps, channels\)"):
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        (np.ones((4, 3)), [0, 1, 0, 1], r"X must be \(records, steps, channels\) of numbers, is of shape \(4, 3\)"),
+        (np.full((2, 3, 1), "a"), [0, 1], r"X must be \(records, steps, channels\) of numbers, is .* type <U1"),
+        (np.ones((0, 3, 1)), [], r"X must be \(records, steps, channels\) of numbers, is of shape \(0, 3, 1\)"),
+        (np.ones((2, 0, 1)), [0, 1], r"X must be .* is of shape \(2, 0, 1\)"),
+        (np.full((2, 3, 1), np.inf), [0, 1], "X: row 0 has a feature that is not a finite number"),
+        (np.ones((2, 3, 1)), [[0], [1]], r"y must be numbers or texts of shape \(2,\), is of shape \(2, 1\)"),
+        (np.ones((2, 3, 1)), [0, np.nan], "y must be numbers or texts, row 1 is nan"),
+    ],
+)
+def test_arrays_of_gestures_must_be_records(tmp_path, X, y, said):
+    np.savez(tmp_path / "gesture.npz", X=X, y=y)
+    with pytest.raises(ValueError, match=rf"gesture\.npz: {said}"):
         offline(load_gesture, tmp_path)
 
 

@@ -126,6 +126,9 @@ def test_too_few_venues_are_refused(tmp_path):
         (checkin("v", "Bar", 40, "west", "Tue Apr 03 18:00:09 +0000 2012"), "line 6: 'west' is not a finite number"),
         (checkin("v", "Bar", 40, -74, "2012-04-03 18:00"), "line 6: '2012-04-03 18:00' is not a time such as"),
         (checkin("v", "Bar", 40, -74, "Tue Foo 03 18:00:09 +0000 2012"), "line 6: 'Tue Foo"),
+        (checkin("v", "Bar", 40, -74, "Tue Apr 03 18:00:09 +0000 2012", "1e300"), r"line 6: 1e\+300 minutes from 'Tue"),
+        (checkin("v", "Bar", 40, -74, "Fri Dec 31 23:00:09 +0000 9999", 120), "line 6: 120 minutes from 'Fri Dec 31"),
+        (checkin("v", "Bar", 40, -74, f"Tue Apr 03 18:00:09 +0000 {10**30}"), "line 6: 'Tue Apr .* is not a time"),
         (checkin("", "Bar", 40, -74, "Tue Apr 03 18:00:09 +0000 2012"), "line 6: a check-in must have a venue"),
     ],
 )

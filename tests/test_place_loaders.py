@@ -11,7 +11,7 @@ import pytest
 
 from data_files import offline, pack, write
 from mcgta import MCGTA
-from mcgta.datasets import load_climate, load_inat2018, load_inat_subset
+from mcgta.datasets import MissingDataError, load_climate, load_inat2018, load_inat_subset
 from mcgta.datasets.inat import KINGDOMS
 
 # Climate
@@ -33,15 +33,32 @@ def test_climates_are_read_from_a_table(tmp_path):
 
 
 def test_climates_are_read_from_arrays_and_texts(tmp_path):
-    table = np.column_stack([np.arange(15.0).reshape(3, 5), [[10, 20], [30, 40], [-50, -60]]])
-    write(tmp_path / "a/climate/climate-data.txt", "".join(",".join(map(str, row)) + "\n" for row in table))
-    write(tmp_path / "a/climate/climate-label.txt", "4.0\n0.0\n4.0\n")
+    X, places = np.arange(15.0).reshape(3, 5) / 7, [[-139.5, -76.25], [13.5, 52.5], [100.0, 10.0]]
+    rows = [f"{','.join(map(str, x))}, {lat}, {lon}\n" for x, (lon, lat) in zip(X, places, strict=True)]
+    write(tmp_path / "a/climate/climate-data.txt", "".join(rows))
+    write(tmp_path / "a/climate/climate-label.txt", "4\r\n0\r\n4\r\n")
     (tmp_path / "b").mkdir()
-    np.savez(tmp_path / "b/climate.npz", X=table[:, :5], y=[4, 0, 4], coords=table[:, 5:])
+    np.savez(tmp_path / "b/climate.npz", X=X, y=[4, 0, 4], coords=places)
     a, b = (offline(load_climate, tmp_path / name) for name in "ab")
     for name in ("X", "positions", "labels"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+    assert a.positions.tolist() == places
     assert a.label_names == b.label_names == ("0", "4")
+    assert "github.com/Octopolugal" in a.source
+    assert "github.com" not in b.source
+
+
+def test_the_authors_climates_are_read_as_they_were_published():
+    try:
+        data = load_climate(download=False)
+    except MissingDataError:
+        pytest.skip("the authors' texts are not at hand; MCGTA_DATA names their folder")
+    if "Octopolugal" not in data.source:
+        pytest.skip("what is at hand is not the authors' texts")
+    assert data.X.shape == (4746, 5)
+    assert len(data.label_names) == 14
+    assert data.positions[0].tolist() == [-139.4380798, -76.9619675]
+    np.testing.assert_allclose(data.X.std(axis=0), 1, atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +69,10 @@ def test_climates_are_read_from_arrays_and_texts(tmp_path):
         (CLIMATES.replace("-5,30", "-5"), r"climate\.csv, line 3: 4 fields, but 5 in the header"),
         (CLIMATES.replace("30,ET", "30,"), r"climate\.csv, line 3: the place has no type"),
         (CLIMATES.replace("60.25", "91"), r"place 1 is \[-170.0, 91.0\], which is no longitude and latitude"),
+        ("lon,lat,t,climate,label\n1,2,3,Af,4\n", r"climate\.csv has columns 'climate' and 'label', of which"),
+        ("lon,lat,t,Climate Type,type\n1,2,3,Af,4\n", "has columns 'climatetype' and 'type', of which"),
+        ("lon,longitude,lat,t,type\n1,2,3,4,Af\n", "has columns 'lon' and 'longitude', of which"),
+        ("lon,lat,t,T,climate\n1,2,3,4,Af\n", r"climate\.csv, line 1: 2 columns are called 't'"),
         ("lon,lat,climate\n1,2,Af\n", "has no features"),
         ("lon,lat,t,climate\n", "has no places"),
         ("", "has no places"),
@@ -146,9 +167,24 @@ def damage(change):
         (damage(lambda n, s: n["categories"][1].update(supercategory="Virus")), "unknown super-category 'Virus'"),
         (damage(lambda n, s: n["images"].pop()), "must hold a row for each of 39 images"),
         (damage(lambda n, s: s.clear()), "has no place for any image"),
-        (damage(lambda n, s: s[0].update(lat=120)), "no longitude and latitude"),
+        (
+            damage(lambda n, s: s[0].update(lat=120)),
+            r"val2018_locations\.json: entry 0 is at .*no longitude and latitude",
+        ),
+        (damage(lambda n, s: s[2].update(lon="west")), r"entry 2 is at \['west', 33\.2\], which is no longitude"),
+        (damage(lambda n, s: s[2].update(lon=[1])), r"entry 2 is at \[\[1\], 33\.2\], which is no longitude"),
+        (damage(lambda n, s: s[2].update(lat=10**400)), r"val2018_locations\.json: entry 2 is at"),
+        (damage(lambda n, s: s.append("here")), r"val2018_locations\.json: entry 39 must have an 'id'"),
+        (damage(lambda n, s: s[1].update(id=[1])), r"val2018_locations\.json: entry 1 must have an 'id'"),
+        (damage(lambda n, s: n["images"][1].update(id=[1])), r"val2018\.json: entry 1 of 'images' must have 'id'"),
+        (damage(lambda n, s: n["categories"][1].update(supercategory=[])), r"unknown super-category \[\]"),
         (lambda f, n, s: write(f / "val2018.json", '{\n"a": }'), r"val2018\.json, line 2"),
         (lambda f, n, s: write(f / "inat2018_features.npy", b"x"), r"inat2018_features\.npy is not an npy file"),
+        (
+            lambda f, n, s: np.save(f / "inat2018_features.npy", np.full((40, 24), 1e300)),
+            r"features\.npy has embeddings",
+        ),
+        (lambda f, n, s: pack(f / "inat2018_features.npy", {"a": ""}), r"features\.npy is not an npy file"),
         (lambda f, n, s: np.save(f / "inat2018_features.npy", np.ones((40, 4))), "n_components=16, but"),
         (lambda f, n, s: pack(f / "inat2018_locations.zip", {"a": ""}), "holds no val2018_locations"),
     ],
@@ -167,6 +203,16 @@ def test_the_authors_subset_is_read_from_texts(tmp_path):
     assert data.X.tolist() == rows[:, :16].tolist()
     assert data.positions.tolist() == [[-120, 35], [-121, 36]]
     assert [data.label_names[code] for code in data.labels] == ["Plantae", "Animalia"]
+
+
+def test_classes_that_are_no_kingdoms_are_refused(tmp_path):
+    arrays = {"X": np.ones((4, 16)), "coords": np.zeros((4, 2))}
+    np.savez(tmp_path / "inat2018.npz", y=["Aves", "Plantae", "Insecta", "Fungi"], **arrays)
+    assert offline(load_inat2018, tmp_path).label_names == ("Animalia", "Fungi", "Plantae")
+    for y, said in (([0, 4, 7, 9], "'7', '9' is no kingdom"), (["Aves", "Virus", "Fungi", "Aves"], "'Virus' is no")):
+        np.savez(tmp_path / "inat2018.npz", y=y, **arrays)
+        with pytest.raises(ValueError, match=rf"inat2018\.npz: {said}"):
+            offline(load_inat2018, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,11 @@ def test_every_perturbed_covariance_is_positive_definite(d, scale, limit, seed):
         (make_series, {"noise": float("nan")}, "noise=nan"),
         (make_series, {"noise_limit": -1}, "noise_limit=-1"),
         (make_series, {"separation": -1}, "separation=-1"),
+        (make_series, {"n_segments": np.array(3)}, r"n_segments=array\(3\) is not allowed"),
+        (make_series, {"n_segments": np.array([2.0, 3.0])}, r"n_segments=array\(\[2\., 3\.\]\) is not allowed"),
+        (make_series, {"n_segments": [2, [3, 4]]}, r"n_segments=\[2, \[3, 4\]\] is not allowed"),
         (make_series, {"log_scale": 0}, "log_scale=0"),
+        (make_series, {"log_scale": 800}, "log_scale=800 is not allowed: log_scale must be a number > 0 and <= 12"),
         (make_series, {"shift": float("inf")}, "shift=inf"),
         (make_series, {"random_state": -1}, "random_state=-1"),
         (make_series, {"random_state": "a"}, "random_state='a'"),
@@ -209,5 +213,19 @@ def test_wrong_knobs_are_refused_by_name(make, knobs, said):
 
 
 def test_a_knob_that_does_not_exist_is_refused():
-    with pytest.raises(TypeError, match="lengths"):
+    said = r"lengths=\(3, 4\) is not allowed: stream_series takes n_samples, n_segments, .* and block_size"
+    with pytest.raises(TypeError, match=said):
         stream_series(100, lengths=(3, 4))
+    with pytest.raises(TypeError, match="batch=3 is not allowed: stream_regions takes n_samples, sizes"):
+        stream_regions(100, batch=3)
+
+
+def test_bounds_may_be_an_array():
+    plain, array = (make_series(n_segments=kind([2, 4]), segment_lengths=kind([2, 3])) for kind in (tuple, np.array))
+    np.testing.assert_array_equal(plain.X, array.X)
+
+
+@pytest.mark.parametrize("make", [make_series, make_regions])
+def test_the_widest_scale_still_gives_finite_data(make):
+    for n_features in (2, 5, 20):
+        assert np.isfinite(make(200, log_scale=12, n_features=n_features, n_clusters=3).X).all()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mcgta.datasets.plain_files import decoded_lines, read_number
+from mcgta.datasets.plain_files import DAMAGED, decoded_lines, read_number
 from mcgta.types import Array
 
 SITE = "https://timeseriesclassification.com"
@@ -44,8 +44,8 @@ def read_records(path: Path, problem: str, split: str) -> list[Record]:
                 if name in members:
                     with archive.open(members[name]) as file:
                         return _parse(file, f"{path}:{name}")
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"{path} is not a zip archive: {error}") from error
+    except DAMAGED as error:
+        raise ValueError(f"{path} is not a whole zip archive: {error}") from error
     raise ValueError(f"{path} holds neither {problem}_{split}.ts nor {problem}_{split}.arff")
 
 

@@ -7,7 +7,9 @@ from scipy.linalg import cholesky
 from scipy.spatial.distance import cdist
 
 from mcgta.datasets.covariances import make_covariances, space_centres
+from mcgta.datasets.knobs import check_knobs
 from mcgta.datasets.sample import Sample
+from mcgta.parameters import Rule, check_value
 from mcgta.types import Array
 
 KERNELS = ("gaussian", "exponential")
@@ -61,8 +63,22 @@ def make_fields(
     >>> make_fields(100, kernel="exponential", length=2.0).positions.shape
     (100, 2)
     """
-    _check_sizes(n_samples, n_clusters, n_features)
-    _check_shape(kernel, extent, length, nugget, shift, boundary)
+    check_value("n_samples", n_samples, Rule(integer=(1, _MOST)))
+    check_value("kernel", kernel, Rule(words=KERNELS))
+    check_knobs(
+        {
+            "n_clusters": n_clusters,
+            "n_features": n_features,
+            "extent": extent,
+            "length": length,
+            "nugget": nugget,
+            "spacing": spacing,
+            "shift": shift,
+            "boundary": boundary,
+            "separation": separation,
+            "random_state": random_state,
+        }
+    )
     rng = np.random.default_rng(random_state)
     covariances = make_covariances(n_clusters, n_features, separation=separation, rng=rng)
     centres = space_centres(n_clusters, extent, spacing, rng, margin=_EDGE * extent)
@@ -73,29 +89,6 @@ def make_fields(
     weights = _weigh(away, boundary)
     X = weights @ means + np.einsum("ik,kab,ib->ia", weights, np.linalg.cholesky(covariances), field, optimize=True)
     return Sample(X, places, away.argmin(axis=1).astype(np.int64), covariances)
-
-
-def _check_sizes(n_samples: int, n_clusters: int, n_features: int) -> None:
-    for name, value in (("n_samples", n_samples), ("n_clusters", n_clusters), ("n_features", n_features)):
-        if value < 1:
-            raise ValueError(f"{name}={value} must be at least 1")
-    if n_samples > _MOST:
-        raise ValueError(
-            f"n_samples={n_samples} must be at most {_MOST}: a field is drawn from the covariances of all pairs of places"
-        )
-
-
-def _check_shape(kernel: str, extent: float, length: float, nugget: float, shift: float, boundary: float) -> None:
-    if kernel not in KERNELS:
-        raise ValueError(f"kernel={kernel!r} must be one of {', '.join(map(repr, KERNELS))}")
-    for name, value in (("extent", extent), ("length", length)):
-        if not 0 < value < np.inf:
-            raise ValueError(f"{name}={value} must be a number > 0")
-    if not 0 <= nugget <= 1:
-        raise ValueError(f"nugget={nugget} must be a share, from 0 to 1")
-    for name, value in (("shift", shift), ("boundary", boundary)):
-        if not 0 <= value < np.inf:
-            raise ValueError(f"{name}={value} must be a number >= 0")
 
 
 def _draw_field(

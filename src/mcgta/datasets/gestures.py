@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mcgta.datasets.knobs import check_knobs
 from mcgta.datasets.sample import Sample
+from mcgta.parameters import INF, Rule, check_value
 from mcgta.types import Array
 
 _HARMONICS = np.arange(1, 5)
@@ -48,13 +50,16 @@ def make_gestures(
     >>> make_gestures(4).X.shape
     (1260, 3)
     """
-    least = {"n_records": (n_records, 1), "record_length": (record_length, _SHORTEST), "n_types": (n_types, 1)}
-    least["n_features"] = (n_features, 1)
-    for name, (value, lowest) in least.items():
-        if value < lowest:
-            raise ValueError(f"{name}={value} must be at least {lowest}")
-    if not 0 <= noise < np.inf:
-        raise ValueError(f"noise={noise} must be a number >= 0")
+    check_value("record_length", record_length, Rule(integer=(_SHORTEST, INF)))
+    check_knobs(
+        {
+            "n_records": n_records,
+            "n_types": n_types,
+            "n_features": n_features,
+            "noise": noise,
+            "random_state": random_state,
+        }
+    )
     rng = np.random.default_rng(random_state)
     sizes = (2, _HARMONICS.size, n_features)  # sine and cosine
     curves = rng.normal(size=(n_types, *sizes)) / _HARMONICS[:, None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tarfile
+import tokenize
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from mcgta.datasets.cache import DataFile, Folder, locate
 from mcgta.datasets.loaded import About, DataSet, assemble
-from mcgta.datasets.plain_files import AUTHORS, author_texts, plain_forms, read_arrays, read_places, read_plain
+from mcgta.datasets.plain_files import AUTHORS, DAMAGED, author_texts, plain_forms, read_arrays, read_places, read_plain
 from mcgta.parameters import INF, Rule, check_value
 from mcgta.types import Array
 
@@ -69,9 +70,10 @@ def load_inat2018(
     """Load iNaturalist 2018: images of species, by what a network sees in them and where they were taken.
 
     Reads ``inat2018.npz``; the authors' ``inat/inat-data.txt`` and ``-label.txt``; or ``val2018.json`` (or its
-    .tar.gz), ``val2018_locations.json`` (or ``inat2018_locations.zip``) and ``inat2018_features.npy``. The first two of
-    these can be downloaded. The third is an array (images, 2048) of embeddings by Inception V3 that you compute, rows
-    in the order of ``images`` in the annotations; or an npz archive of ``features`` and ``image_id``.
+    .tar.gz), ``val2018_locations.json`` (or ``inat2018_locations.zip``) and ``inat2018_features.npy``. The texts, and
+    the first two of these three, can be downloaded. The last is an array (images, 2048) of embeddings by Inception V3
+    that you compute, rows in the order of ``images`` in the annotations; or an npz archive of ``features`` and
+    ``image_id``.
 
     Images without a place are left out. Principal components are those of the images that stay. The kingdom follows
     from the super-category, because names of kingdoms are obfuscated in the competition's files. The paper does not say
@@ -80,7 +82,7 @@ def load_inat2018(
     Parameters
     ----------
     data_home : folder to look in, and to download into; None for those of ``MCGTA_DATA`` and the cache
-    download : whether annotations and places that are not there may be downloaded
+    download : whether files that are not there may be downloaded
     subset : whether to keep animals and plants from 124 to 110 degrees west and 32.5 to 40 north only, about what the authors'
         subset spans; that itself is :func:`load_inat_subset`
     n_components : principal components, of embeddings only; the plain forms have 16
@@ -90,12 +92,19 @@ def load_inat2018(
     check_value("n_components", n_components, Rule(integer=(1, INF)))
     check_value("standardize", standardize, Rule(flag=True))
     published = n_components == 16 and standardize
-    plain = plain_forms("inat2018", author_texts("inat/inat-data.txt", "inat/inat-label.txt")) if published else {}
+    sums = (None, "113d9ca61e2be7836198b19709cfbeac7c363017cd2aff611c9c1ef4da8a7000")
+    texts = author_texts("inat/inat-data.txt", "inat/inat-label.txt", sums)
+    plain = plain_forms("inat2018", texts) if published else {}
     form, paths = locate("inat2018", {**plain, _RAW: _RAW_FILES}, data_home=data_home, download=download)
     names = dict(enumerate(KINGDOMS))
     if form in plain:
         whole = read_plain(form, paths, INAT, n_features=16, names=names)
-        codes = np.array([_KINGDOM.get(name, -1) for name in whole.label_names])[whole.labels]
+        unknown = [name for name in whole.label_names if name not in _KINGDOM]
+        if unknown:
+            raise ValueError(
+                f"{paths[-1]}: {', '.join(map(repr, unknown))} is no kingdom; there are {', '.join(KINGDOMS)}"
+            )
+        codes = np.array([_KINGDOM[name] for name in whole.label_names])[whole.labels]
         X, places = whole.X, whole.positions
     else:
         embeddings, places, codes = _read_inat(*paths)
@@ -138,10 +147,7 @@ def _read_inat(annotations: Path, locations: Path, features: Path) -> tuple[Arra
     kind_of = {note["image_id"]: note["category_id"] for note in _entries(held, "annotations", annotations)}
     images = [image["id"] for image in _entries(held, "images", annotations)]
     rows = _read_embeddings(features, images)
-    spots = _read_json(locations, "val2018_locations.json")
-    if not isinstance(spots, list):
-        raise ValueError(f"{locations} must hold a list of places")
-    where = {spot.get("id"): (spot.get("lon"), spot.get("lat")) for spot in spots}
+    where = _read_locations(locations)
     kept = [k for k, image in enumerate(images) if None not in where.get(image, (None, None))]
     if not kept:
         raise ValueError(f"{locations} has no place for any image of {annotations}")
@@ -149,13 +155,35 @@ def _read_inat(annotations: Path, locations: Path, features: Path) -> tuple[Arra
         if kind_of.get(image) not in kinds:
             raise ValueError(f"{annotations}: image {image} has no category")
     places = read_places(np.array([where[images[k]] for k in kept], dtype=float), locations)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.square(rows[kept]).sum()):
+            raise ValueError(f"{features} has embeddings that are not finite numbers, or too large")
     return rows[kept], places, np.array([kinds[kind_of[images[k]]] for k in kept])
+
+
+def _read_locations(path: Path) -> dict[Any, tuple[Any, Any]]:
+    """Return longitudes and latitudes by image; None where they are not known."""
+    spots = _read_json(path, "val2018_locations.json")
+    if not isinstance(spots, list):
+        raise ValueError(f"{path} must hold a list of places")
+    where = {}
+    for at, spot in enumerate(spots):
+        if not isinstance(spot, dict) or not _is_id(spot.get("id")):
+            raise ValueError(f"{path}: entry {at} must have an 'id' that is a number or a text")
+        lon, lat = spot.get("lon"), spot.get("lat")
+        for value, limit in ((lon, 180), (lat, 90)):
+            if value is not None and not (isinstance(value, (int, float)) and abs(value) <= limit):
+                raise ValueError(f"{path}: entry {at} is at {str([lon, lat])[:80]}, which is no longitude and latitude")
+        where[spot["id"]] = (lon, lat)
+    return where
 
 
 def _read_embeddings(path: Path, images: list[Any]) -> Array:
     """Return the embeddings (images, p) in the order of the images."""
     if path.suffix == ".npz":
         arrays = read_arrays(path, ("features", "image_id"))
+        if arrays["image_id"].ndim != 1 or arrays["image_id"].shape != arrays["features"].shape[:1]:
+            raise ValueError(f"{path}: image_id must have one entry for each row of features")
         at = {image: row for row, image in enumerate(arrays["image_id"].tolist())}
         missing = [image for image in images if image not in at]
         if missing:
@@ -164,8 +192,10 @@ def _read_embeddings(path: Path, images: list[Any]) -> Array:
     else:
         try:
             table = np.load(path, allow_pickle=False, mmap_mode="r")
-        except (ValueError, EOFError) as error:
+        except (ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:
             raise ValueError(f"{path} is not an npy file of a plain array: {error}") from error
+        if not isinstance(table, np.ndarray):
+            raise ValueError(f"{path} is not an npy file of a plain array, but an archive of several")
     if table.ndim != 2 or len(table) != len(images) or table.dtype.kind not in "fiu":
         raise ValueError(f"{path} must hold a row for each of {len(images)} images, is of shape {table.shape}")
     return np.asarray(table, dtype=np.float64)
@@ -183,7 +213,7 @@ def _reduce(embeddings: Array, count: int, standardize: bool, path: Path) -> Arr
 
 def _kingdom(kind: Mapping[str, Any], path: Path) -> int:
     name = kind.get("supercategory")
-    if name not in _KINGDOM:
+    if not isinstance(name, str) or name not in _KINGDOM:
         raise ValueError(f"{path}: category {kind.get('id')} is of the unknown super-category {name!r}")
     return _KINGDOM[name]
 
@@ -193,9 +223,15 @@ def _entries(held: Any, name: str, path: Path) -> list[dict[str, Any]]:
         raise ValueError(f"{path} has no list {name!r}; these are not the competition's annotations")
     needed = {"categories": ("id",), "annotations": ("image_id", "category_id"), "images": ("id",)}[name]
     for at, entry in enumerate(held[name]):
-        if not isinstance(entry, dict) or any(key not in entry for key in needed):
-            raise ValueError(f"{path}: entry {at} of {name!r} must have {' and '.join(map(repr, needed))}")
+        if not isinstance(entry, dict) or not all(_is_id(entry.get(key)) for key in needed):
+            raise ValueError(
+                f"{path}: entry {at} of {name!r} must have {' and '.join(map(repr, needed))}, numbers or texts"
+            )
     return list(held[name])
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, (int, str))
 
 
 def _read_json(path: Path, name: str) -> Any:
@@ -217,5 +253,5 @@ def _read_json(path: Path, name: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}, line {error.lineno}: {error.msg}") from error
-    except (ValueError, zipfile.BadZipFile, tarfile.TarError) as error:
+    except (ValueError, tarfile.TarError, *DAMAGED) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error

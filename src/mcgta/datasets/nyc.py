@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from mcgta.datasets.cache import DataFile, Folder, locate
 from mcgta.datasets.loaded import About, DataSet, assemble
 from mcgta.datasets.plain_files import (
+    DAMAGED,
     PREPARED,
     decoded_lines,
     numbered_lines,
@@ -208,7 +209,11 @@ def read_venues(path: Path, *, weight: str, min_checkins: int) -> Venues:
         if not venue or not kind:
             raise ValueError(f"{path}, line {at}: a check-in must have a venue and its category")
         lat, lon, offset = (read_number(fields[k], path, at) for k in (4, 5, 6))
-        local = _read_time(fields[7], path, at) + timedelta(minutes=offset)
+        time = _read_time(fields[7], path, at)
+        try:
+            local = time + timedelta(minutes=offset)
+        except OverflowError:
+            raise ValueError(f"{path}, line {at}: {offset:g} minutes from {fields[7].strip()!r} is no date") from None
         weeks[venue][local.weekday()] += local.hour if weight == "hour" else 1
         places[venue].append((lon, lat))
         types[venue][kind] += 1
@@ -287,8 +292,8 @@ def _checkins(path: Path) -> Iterator[tuple[int, list[str]]]:
                     raise ValueError(f"{path} holds no {_CHECKINS}.txt")
                 with archive.open(inside[0]) as file:
                     yield from _split(decoded_lines(file, path, "latin-1"), path)
-        except zipfile.BadZipFile as error:
-            raise ValueError(f"{path} is not a zip archive: {error}") from error
+        except DAMAGED as error:
+            raise ValueError(f"{path} is not a whole zip archive: {error}") from error
         return
     yield from _split(numbered_lines(path, "latin-1"), path)
 
@@ -309,7 +314,7 @@ def _read_time(text: str, path: Path, line: int) -> datetime:
         if zone != "+0000":
             raise ValueError(zone)
         return datetime(int(year), _MONTHS.index(month) + 1, int(day), hour, minute, second, tzinfo=UTC)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(
             f"{path}, line {line}: {text.strip()!r} is not a time such as 'Tue Apr 03 18:00:09 +0000 2012'"
         ) from None

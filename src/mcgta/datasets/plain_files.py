@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
+import lzma
 import math
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +24,25 @@ from mcgta.datasets.loaded import About, DataSet, assemble
 from mcgta.types import Array, Index
 
 AUTHORS = "https://github.com/Octopolugal/MC-GTA"
-_RAW = "https://raw.githubusercontent.com/Octopolugal/MC-GTA/ae579c4ef5308601ab82ba82792e8ce7871def87/data"
+_RAW = "https://raw.githubusercontent.com/Octopolugal/MC-GTA"
+_COMMIT = "ae579c4ef5308601ab82ba82792e8ce7871def87"
+DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, UnicodeDecodeError)
+"""What reading a damaged archive may raise; a RuntimeError where it is encrypted or packed in an unknown way."""
 PREPARED = "prepared arrays"
 TEXTS = "the authors' texts"
 
 
-def prepared_file(name: str) -> tuple[DataFile, ...]:
-    """Return the npz archive of a data set."""
-    return (DataFile((f"{name}.npz",), note="arrays X, y, and coords for places"),)
+def prepared_file(name: str, arrays: str = "X, y, and coords for places") -> tuple[DataFile, ...]:
+    """Return the npz archive of a data set, which holds these arrays."""
+    return (DataFile((f"{name}.npz",), note=f"which you make, of arrays {arrays}"),)
 
 
-def author_texts(data: str, labels: str, checksums: tuple[str, str] | None = None) -> tuple[DataFile, ...]:
-    """Return the two text files of a data set in the authors' repository; only those with checksums are published."""
-    if checksums is None:
-        return DataFile((data,)), DataFile((labels,))
+def author_texts(
+    data: str, labels: str, checksums: tuple[str | None, str | None], *, commit: str = _COMMIT
+) -> tuple[DataFile, ...]:
+    """Return the two text files of a data set in the authors' repository, as they are in one of its commits."""
     return tuple(
-        DataFile((path,), f"{_RAW}/{path}", f"sha256:{checksum}")
+        DataFile((path,), f"{_RAW}/{commit}/data/{path}", None if checksum is None else f"sha256:{checksum}")
         for path, checksum in zip((data, labels), checksums, strict=True)
     )
 
@@ -46,7 +53,13 @@ def plain_forms(name: str, texts: tuple[DataFile, ...] | None = None) -> Forms:
 
 
 def read_plain(
-    form: str, paths: Sequence[Path], about: About, *, n_features: int, names: dict[int, str] | None = None
+    form: str,
+    paths: Sequence[Path],
+    about: About,
+    *,
+    n_features: int,
+    names: dict[int, str] | None = None,
+    latitude_first: bool = False,
 ) -> DataSet:
     """Read a data set in one of its plain forms.
 
@@ -55,6 +68,7 @@ def read_plain(
     n_features : columns of features in the authors' texts; where positions are places, the last two columns are
         longitude and latitude
     names : what labels are called
+    latitude_first : whether the texts have latitude before longitude
     """
     if form == PREPARED:
         return read_prepared(paths[0], about, names=names)
@@ -65,33 +79,75 @@ def read_plain(
     labels = read_codes(paths[1])
     if len(labels) != len(table):
         raise ValueError(f"{paths[1]}: there are {len(labels)} labels, but {len(table)} lines in {paths[0]}")
-    places = read_places(table[:, -2:], paths[0]) if placed else None
+    last = table[:, :-3:-1] if latitude_first else table[:, -2:]
+    places = read_places(last, paths[0]) if placed else None
     return assemble(about, table[:, :n_features], labels, positions=places, names=names)
 
 
 def read_prepared(path: Path, about: About, *, names: dict[int, str] | None = None) -> DataSet:
     """Read arrays ``X``, ``y`` and, for places, ``coords``; ``t`` and ``groups`` if they are there."""
-    arrays = read_arrays(path, ("X", "y", "coords") if about.metric == "haversine" else ("X", "y"))
-    X, labels = arrays["X"], arrays["y"]
-    if X.ndim != 2 or X.dtype.kind not in "fiu":
-        raise ValueError(f"{path}: X must be a table of numbers, is of shape {X.shape} and type {X.dtype}")
-    for name in ("y", "coords", "t", "groups"):
-        if name in arrays and len(arrays[name]) != len(X):
-            raise ValueError(f"{path}: {name} has {len(arrays[name])} rows, but X has {len(X)}")
+    placed = about.metric == "haversine"
+    arrays = read_arrays(path, ("X", "y", "coords") if placed else ("X", "y"))
+    X = read_features(arrays["X"], 2, "a table of numbers", path)
+    labels = read_labels(arrays["y"], len(X), path)
+    times = _read_column("t", arrays["t"], len(X), "iuf", "numbers", path).astype(float) if "t" in arrays else None
+    groups = _read_groups(arrays["groups"], len(X), path) if "groups" in arrays else None
     positions: Array | None = None
-    if about.metric == "haversine":
+    if placed:
         positions = read_places(arrays["coords"], path)
-    elif "t" in arrays and np.unique(np.diff(arrays["t"])).size > 1:  # else the order of the rows says the same
-        positions = np.asarray(arrays["t"], dtype=np.float64)
-    return assemble(about, X, labels.tolist(), positions=positions, groups=arrays.get("groups"), names=names)
+        if len(positions) != len(X):
+            raise ValueError(f"{path}: coords has {len(positions)} rows, but X has {len(X)}")
+    elif times is not None and np.unique(np.diff(times)).size > 1:  # else the order of the rows says the same
+        positions = times
+    return assemble(about, X, labels, positions=positions, groups=groups, names=names)
+
+
+def read_features(X: NDArray[np.generic], axes: int, said: str, path: Path) -> Array:
+    """Check the array ``X`` of an archive: finite numbers along so many axes, which ``said`` says in words."""
+    if X.ndim != axes or not X.size or X.dtype.kind not in "fiu":
+        raise ValueError(f"{path}: X must be {said}, is of shape {X.shape} and type {X.dtype}")
+    numbers = X.astype(np.float64)
+    bad = ~np.isfinite(numbers).all(axis=tuple(range(1, axes)))
+    if bad.any():
+        raise ValueError(f"{path}: X: row {int(bad.argmax())} has a feature that is not a finite number")
+    return numbers
+
+
+def read_labels(y: NDArray[np.generic], count: int, path: Path) -> list[Any]:
+    """Check the array ``y`` of an archive, and return it as a list."""
+    return list(_read_column("y", y, count, "biufU", "numbers or texts", path).tolist())
+
+
+def _read_groups(groups: NDArray[np.generic], count: int, path: Path) -> Index:
+    column = _read_column("groups", groups, count, "iuf", "whole numbers", path)
+    with np.errstate(invalid="ignore"):  # numbers that are too large are found by the comparison
+        codes = column.astype(np.int64)
+    bad = codes != column
+    if bad.any():
+        raise ValueError(f"{path}: groups must be whole numbers, row {int(bad.argmax())} is {column[bad][0]}")
+    return codes
+
+
+def _read_column(
+    name: str, column: NDArray[np.generic], count: int, kinds: str, said: str, path: Path
+) -> NDArray[np.generic]:
+    """Check that an array has one value for each row of X, of one of these kinds, and no number that is not finite."""
+    if column.shape != (count,) or column.dtype.kind not in kinds:
+        raise ValueError(
+            f"{path}: {name} must be {said} of shape ({count},), is of shape {column.shape} and type {column.dtype}"
+        )
+    bad = ~np.isfinite(column.astype(np.float64)) if column.dtype.kind == "f" else np.zeros(count, dtype=bool)
+    if bad.any():
+        raise ValueError(f"{path}: {name} must be {said}, row {int(bad.argmax())} is {column[bad][0]}")
+    return column
 
 
 def read_arrays(path: Path, needed: Iterable[str]) -> dict[str, NDArray[np.generic]]:
     """Read an npz archive that holds the needed arrays; nothing in it is unpickled."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+    except (ValueError, AttributeError, SyntaxError, tokenize.TokenError, *DAMAGED) as error:
         raise ValueError(f"{path} is not an npz archive of plain arrays: {error}") from error
     missing = [name for name in needed if name not in arrays]
     if missing:
@@ -170,12 +226,15 @@ def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     A zip archive stands for the only csv file in it.
     """
     if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            inside = [name for name in archive.namelist() if name.lower().endswith(".csv")]
-            if len(inside) != 1:
-                raise ValueError(f"{path} must hold one csv file, holds {len(inside)}")
-            with archive.open(inside[0]) as file:
-                yield from _csv_rows(io.TextIOWrapper(file, "utf-8-sig", newline=""), path)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                inside = [name for name in archive.namelist() if name.lower().endswith(".csv")]
+                if len(inside) != 1:
+                    raise ValueError(f"{path} must hold one csv file, holds {len(inside)}")
+                with archive.open(inside[0]) as file:
+                    yield from _csv_rows(io.TextIOWrapper(file, "utf-8-sig", newline=""), path)
+        except DAMAGED as error:
+            raise ValueError(f"{path} is not a whole zip archive: {error}") from error
     else:
         with path.open(encoding="utf-8-sig", newline="") as text:
             yield from _csv_rows(text, path)
@@ -185,6 +244,9 @@ def _csv_rows(text: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, 
     reader = csv.reader(text)
     try:
         header = [name.strip().lower().replace(" ", "").replace("_", "") for name in next(reader, [])]
+        for name in header:
+            if header.count(name) > 1:
+                raise ValueError(f"{path}, line {reader.line_num}: {header.count(name)} columns are called {name!r}")
         for row in reader:
             if not row:
                 continue

@@ -17,6 +17,8 @@ from mcgta.datasets.plain_files import (
     plain_forms,
     prepared_file,
     read_arrays,
+    read_features,
+    read_labels,
     read_plain,
 )
 from mcgta.parameters import INF, Rule, check_value
@@ -142,7 +144,8 @@ def load_gesture(
     check_value("shuffle", shuffle, Rule(flag=True))
     check_value("record_groups", record_groups, Rule(flag=True))
     check_value("random_state", random_state, Rule(integer=(0, INF)))
-    plain: Forms = {PREPARED: prepared_file("gesture")} if split == "train" else {}
+    prepared = prepared_file("gesture", "X (records, steps, channels) and y (records,)")
+    plain: Forms = {PREPARED: prepared} if split == "train" else {}
     forms = {**plain, **_archive_forms("UWaveGestureLibrary", split)}
     form, paths = locate("gesture", forms, data_home=data_home, download=download)
     records, labels = _read_gestures(paths[0]) if form == PREPARED else _unpack(paths, split)
@@ -161,12 +164,8 @@ def load_gesture(
 
 def _read_gestures(path: Path) -> tuple[list[Any], list[Any]]:
     arrays = read_arrays(path, ("X", "y"))
-    X, y = arrays["X"], arrays["y"]
-    if X.ndim != 3 or y.shape != X.shape[:1]:
-        raise ValueError(
-            f"{path}: X must be (records, steps, channels) and y (records,), are of shape {X.shape} and {y.shape}"
-        )
-    return list(X), y.tolist()
+    X = read_features(arrays["X"], 3, "(records, steps, channels) of numbers", path)
+    return list(X), read_labels(arrays["y"], len(X), path)
 
 
 def _unpack(paths: list[Path], split: str) -> tuple[list[Any], list[Any]]:
@@ -185,11 +184,14 @@ def _numbered(labels: list[str]) -> list[Any]:
 
 def _archive_forms(problem: str, split: str) -> dict[str, tuple[DataFile, ...]]:
     """Return the forms of a problem of the UEA and UCR archive."""
+    url = f"{SITE}/aeon-toolkit/{problem}.zip"
     forms = {
-        f"the archive's .{ending}": tuple(DataFile((f"{problem}_{part}.{ending}",)) for part in _SPLITS[split])
+        f"the archive's .{ending}": tuple(
+            DataFile((f"{problem}_{part}.{ending}",), note=f"unpacked from {url}") for part in _SPLITS[split]
+        )
         for ending in ("ts", "arff")
     }
-    return forms | {_ZIP: (DataFile((f"{problem}.zip",), f"{SITE}/aeon-toolkit/{problem}.zip"),)}
+    return forms | {_ZIP: (DataFile((f"{problem}.zip",), url),)}
 
 
 def _read_split(paths: list[Path], problem: str, split: str) -> list[Record]:

@@ -42,7 +42,6 @@ class SeriesRecipe:
 
     def __post_init__(self) -> None:
         check_knobs({name: getattr(self, name) for name in self.__dataclass_fields__})
-        _check_dependence(self.correlation, self.tails, self.volatility)
         if self.n_samples is not None and self.n_segments is not None:
             raise ValueError(
                 f"n_samples={self.n_samples} and n_segments={self.n_segments}: give one of them; the other follows from it"
@@ -97,8 +96,9 @@ class SeriesRecipe:
 
     def _plan(self, rng: np.random.Generator) -> list[tuple[int, int]]:
         """States and steps of all segments, drawn before any of their rows as in the paper's appendix."""
-        asked = self.n_segments
-        count = int(rng.integers(asked[0], asked[1] + 1)) if isinstance(asked, (tuple, list)) else int(asked or 0)
+        asked: Any = self.n_segments
+        bounds = np.ravel(asked)  # one number, or the least and the greatest
+        count = int(bounds[0] if bounds.size == 1 else rng.integers(bounds[0], bounds[1] + 1))
         states = [-1]
         for _ in range(count):
             states.append(self._next_state(states[-1], rng))
@@ -163,14 +163,3 @@ def scale_maker(total: int, tails: float | None, volatility: float, rng: np.rand
         return scales
 
     return take
-
-
-def _check_dependence(correlation: float, tails: float | None, volatility: float) -> None:
-    if not -1 < correlation < 1:
-        raise ValueError(f"correlation={correlation} must be a number between -1 and 1")
-    if tails is not None and not 2 < tails < np.inf:
-        raise ValueError(
-            f"tails={tails} must be a number > 2, or None; with fewer degrees of freedom there is no variance"
-        )
-    if not 0 <= volatility < np.inf:
-        raise ValueError(f"volatility={volatility} must be a number >= 0")

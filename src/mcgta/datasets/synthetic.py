@@ -14,6 +14,7 @@ not the number of segments (``n_segments``), and that centres keep apart (``spac
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 from mcgta.datasets.knobs import SINGLE
@@ -57,7 +58,7 @@ def make_series(
     noise : alpha; the j-th step of a segment is perturbed by noise of scale j * alpha
     noise_limit : greatest scale of noise, as share of the largest entry of the cluster's covariance; None for no limit
     separation : least Wasserstein-2 distance between clusters
-    log_scale : logarithms of the eigenvalues of the clusters' covariances are uniform between minus this and this
+    log_scale : logarithms of the eigenvalues of the clusters' covariances are uniform between minus this and this; at most 12
     shift : standard deviation of the clusters' means' components; the paper's are zero
     correlation : phi of x_t = phi x_(t-1) + sqrt(1 - phi^2) e_t within a segment, e_t the draws; the first is e_t itself
     tails : degrees of freedom, more than 2, of the multivariate t distribution of the draws, which keep their covariance; None
@@ -121,7 +122,7 @@ def make_regions(
     spacing : least distance between centres
     spread : range of the eigenvalues of the regions' shapes, which have random axes
     separation : least Wasserstein-2 distance between clusters
-    log_scale : logarithms of the eigenvalues of the clusters' covariances are uniform between minus this and this
+    log_scale : logarithms of the eigenvalues of the clusters' covariances are uniform between minus this and this; at most 12
     shift : standard deviation of the clusters' means' components; the paper's are zero
 
     Examples
@@ -165,6 +166,7 @@ def stream_series(n_samples: int | None = None, *, block_size: int = BLOCK, **kn
     >>> [len(block.X) for block in stream_series(2500, block_size=1000)]
     [1000, 1000, 500]
     """
+    _check_names("stream_series", knobs, SeriesRecipe)
     return _stream(SeriesRecipe(n_samples=n_samples, **knobs), block_size)
 
 
@@ -180,7 +182,15 @@ def stream_regions(n_samples: int | None = None, *, block_size: int = BLOCK, **k
     block_size : rows of a block; the last has what is left
     knobs : those of :func:`make_regions`
     """
+    _check_names("stream_regions", knobs, RegionsRecipe)
     return _stream(RegionsRecipe(n_samples=n_samples, **knobs), block_size)
+
+
+def _check_names(function: str, knobs: dict[str, Any], recipe: type[SeriesRecipe | RegionsRecipe]) -> None:
+    known = [field.name for field in fields(recipe)]
+    for name, value in knobs.items():
+        if name not in known:
+            raise TypeError(f"{name}={value!r} is not allowed: {function} takes {', '.join(known)} and block_size")
 
 
 def _stream(recipe: SeriesRecipe | RegionsRecipe, block_size: int) -> Iterator[Sample]:
