@@ -75,6 +75,22 @@ def test_the_same_seed_gives_the_same_labels(name: str, series: Any) -> None:
 
 
 @every
+def test_a_generator_is_drawn_from_once_for_a_seed(name: str, series: Any) -> None:
+    seed = int(np.random.default_rng(3).integers(2**31 - 1))
+    models = [make(name).set_params(random_state=given_) for given_ in (seed, np.random.default_rng(3))]
+    first, second = (model.fit(series.X, positions=series.positions).labels_ for model in models)
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("name", ["DBSCAN", "HDBSCAN", "STDBSCAN", "STDBSCAN with delta", "MDSTDBSCAN", "SKATER"])
+def test_where_there_is_no_chance_the_seed_takes_no_part(name: str, series: Any) -> None:
+    first, second = (
+        make(name).set_params(random_state=seed).fit(series.X, positions=series.positions).labels_ for seed in (0, 1)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+@every
 def test_labels_are_numbered_by_their_first_row(name: str, series: Any) -> None:
     model = make(name).fit(series.X, positions=series.positions)
     np.testing.assert_array_equal(model.labels_, number(model.labels_))
