@@ -20,6 +20,8 @@ from mcgta.baselines.plain import DBSCAN, GMM, HDBSCAN, KMeans
 from mcgta.baselines.segments import SegmentStates
 from mcgta.baselines.skater import SKATER
 from mcgta.baselines.spacetime_dbscan import MDSTDBSCAN, STDBSCAN
+from mcgta.baselines.sticc import STICC
+from mcgta.baselines.ticc import TICC, FastTICC
 from mcgta.baselines.windowed_gmm import WindowedGMM
 from mcgta.stages.labelling import number
 
@@ -40,9 +42,12 @@ BASELINES: dict[str, tuple[Baseline, float]] = {
     "PCKMeans": (PCKMeans(2), 0.9),
     "SegmentStates": (SegmentStates(2, min_size=5, jump=1), 0.9),
     "SegmentStates of a kernel": (SegmentStates(2, min_size=5, cost="rbf"), 0.99),
+    "TICC": (TICC(2, window=3, beta=10.0), 0.9),
+    "FastTICC": (FastTICC(2, window=3, beta=10.0), 0.9),
+    "STICC": (STICC(2, subregion=3), 0.9),
 }
 every = pytest.mark.parametrize("name", BASELINES)
-NEEDS = {"HMM": "hmmlearn.hmm", "DTW": "tslearn.clustering", "SegmentStates": "ruptures"}
+NEEDS = {"HMM": "hmmlearn.hmm", "DTW": "tslearn.clustering", "SegmentStates": "ruptures", "FastTICC": "fast_ticc"}
 
 
 def make(name: str) -> Any:
@@ -66,6 +71,22 @@ def test_row_order_does_not_change_labels(name: str, series: Any) -> None:
 @every
 def test_the_same_seed_gives_the_same_labels(name: str, series: Any) -> None:
     first, second = (make(name).fit(series.X, positions=series.positions).labels_ for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+@every
+def test_a_generator_is_drawn_from_once_for_a_seed(name: str, series: Any) -> None:
+    seed = int(np.random.default_rng(3).integers(2**31 - 1))
+    models = [make(name).set_params(random_state=given_) for given_ in (seed, np.random.default_rng(3))]
+    first, second = (model.fit(series.X, positions=series.positions).labels_ for model in models)
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("name", ["DBSCAN", "HDBSCAN", "STDBSCAN", "STDBSCAN with delta", "MDSTDBSCAN", "SKATER"])
+def test_where_there_is_no_chance_the_seed_takes_no_part(name: str, series: Any) -> None:
+    first, second = (
+        make(name).set_params(random_state=seed).fit(series.X, positions=series.positions).labels_ for seed in (0, 1)
+    )
     np.testing.assert_array_equal(first, second)
 
 
@@ -126,7 +147,7 @@ def test_more_clusters_than_rows_are_refused(name: str, series: Any) -> None:
             model.set_params(n_clusters=121).fit(series.X, positions=series.positions)
 
 
-@pytest.mark.parametrize("name", ["HMM", "SegmentStates", "DTW"])
+@pytest.mark.parametrize("name", ["HMM", "SegmentStates", "DTW", "TICC", "FastTICC"])
 def test_methods_for_time_refuse_places(name: str, plane: Any) -> None:
     with pytest.raises(ValueError, match=f"'euclidean', but {name}.* works on 'time' only"):
         make(name).fit(plane.X, positions=plane.positions)
@@ -135,7 +156,7 @@ def test_methods_for_time_refuse_places(name: str, plane: Any) -> None:
 @pytest.mark.parametrize("name", NEEDS)
 def test_a_missing_package_says_what_to_install(name: str, series: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, NEEDS[name], None)
-    package = NEEDS[name].split(".")[0]
+    package = NEEDS[name].split(".")[0].replace("_", "-")
     with pytest.raises(ImportError, match=rf"{name} needs {package}: pip install 'mcgta\[baselines\]'"):
         make(name).fit(series.X, positions=series.positions)
 
@@ -171,6 +192,6 @@ def test_parameters_of_a_metric_that_has_none_are_refused(name: str, series: Any
 @every
 def test_the_number_of_steps_is_told(name: str, series: Any) -> None:
     model = make(name)
-    if "max_iter" in model.get_params():
+    if "max_iter" in model.get_params() and not isinstance(model, FastTICC):  # its package does not tell
         model.fit(series.X, positions=series.positions)
         assert 1 <= model.n_iter_ <= model.max_iter

@@ -21,7 +21,7 @@ def blobs(count: int, features: int, seed: int) -> Any:
 
 @pytest.mark.parametrize("shape", [(40, 1), (300, 2), (200, 5)])
 @pytest.mark.parametrize("eps", [0.0, 0.2, 0.7, 2.5])
-@pytest.mark.parametrize("min_samples", [1, 4, 12])
+@pytest.mark.parametrize("min_samples", [1, 4, 12, 35])
 def test_dbscan_gives_scikit_learns_labels(shape: tuple[int, int], eps: float, min_samples: int) -> None:
     """Rows in canonical order, in which border rows go to the same cluster."""
     X = blobs(*shape, seed=2)
@@ -47,6 +47,17 @@ def test_blocks_hold_no_more_pairs_than_asked(monkeypatch: pytest.MonkeyPatch) -
     sizes = [i.size for i, _ in neighbors.blocks()]
     assert len(sizes) > 4
     assert max(sizes) <= 1000
+
+
+def test_a_radius_over_all_rows_looks_at_few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    near = density.Neighbors._near
+    monkeypatch.setattr(density, "PAIRS", 10_000)
+    monkeypatch.setattr(density.Neighbors, "_near", lambda self, i, j: looked.append(i.size) or near(self, i, j))
+    model = DBSCAN(1e9, 5).fit(blobs(1000, 2, seed=10))
+    assert model.n_clusters_ == 1
+    assert (model.labels_ == 0).all()
+    assert sum(looked) <= 5 * 1000 + 10_000
 
 
 def test_the_neighbours_of_one_row_are_those_of_the_blocks() -> None:

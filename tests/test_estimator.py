@@ -334,6 +334,9 @@ def test_random_state_decides_what_is_random_and_nothing_else(series):
     draws = [fit(series, dissimilarity="js", eps=0.6, random_state=seed) for seed in (0, 0, 1)]
     totals = [model.objective_.total for model in draws]
     assert totals[0] == totals[1] != totals[2]
+    drawn = [fit(series, dissimilarity="js", eps=0.6, random_state=np.random.default_rng(seed)) for seed in (3, 3, 4)]
+    totals = [model.objective_.total for model in drawn]
+    assert totals[0] == totals[1] != totals[2]
     exact = [fit(series, random_state=seed).objective_.total for seed in (0, np.random.RandomState(3), None)]
     assert exact[0] == exact[1] == exact[2]
 

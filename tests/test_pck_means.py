@@ -90,13 +90,13 @@ def test_drawn_links_are_near_or_far_and_within_groups(grouped: bool) -> None:
     rng = np.random.default_rng(6)
     positions = rng.uniform(0, 10, (300, 2))
     places = read(positions, np.sort(rng.integers(0, 3, 300)) if grouped else None)
-    near, far = draw_near(places, 100, 1.5, rng), draw_far(places, 100, 6.0, rng)
+    near, far = draw_near(places, 100, 1.5, rng), draw_far(places, 100, 6.0, None, rng)
     assert len(near) > 50
     assert len(far) > 50
     assert (places.of_pairs(near[:, 0], near[:, 1]) <= 1.5).all()
     assert (places.of_pairs(far[:, 0], far[:, 1]) >= 6.0).all()
     assert np.isfinite(places.of_pairs(far[:, 0], far[:, 1])).all()
-    closest, farthest = draw_near(places, 100, None, rng), draw_far(places, 100, None, rng)
+    closest, farthest = draw_near(places, 100, None, rng), draw_far(places, 100, None, None, rng)
     table = places.between(slice(None), slice(None))
     ranks = table.argsort(axis=1).argsort(axis=1)
     assert all(min(ranks[a, b], ranks[b, a]) <= 10 for a, b in closest)
@@ -109,7 +109,48 @@ def test_a_radius_without_pairs_gives_no_links() -> None:
     places = read(np.arange(20.0))
     rng = np.random.default_rng(7)
     assert draw_near(places, 10, 0.5, rng).shape == (0, 2)
-    assert draw_far(places, 10, 100.0, rng).shape == (0, 2)
+    assert draw_far(places, 10, 100.0, None, rng).shape == (0, 2)
+
+
+@pytest.mark.parametrize(("far", "near"), [(None, None), (0.0, None), (None, 3.0), (0.0, 3.0)])
+def test_rows_at_one_place_get_no_cannot_links(far: float | None, near: float | None) -> None:
+    places = read(np.ones((40, 2)))
+    assert draw_far(places, 30, far, near, np.random.default_rng(9)).shape == (0, 2)
+    model = PCKMeans(2, far=far, near=near).fit(stripes()[0], positions=np.zeros((200, 2)))
+    assert len(model.cannot_link_) == 0
+    assert len(model.must_link_) > 0
+
+
+def test_a_group_in_which_all_are_nearest_gets_no_cannot_links() -> None:
+    for size in (1, 2, 11):
+        places = read(np.arange(66.0), np.repeat(np.arange(66 // size), size))
+        assert draw_far(places, 50, None, None, np.random.default_rng(10)).shape == (0, 2)
+    given_ = draw_far(read(np.arange(66.0), np.repeat(np.arange(33), 2)), 50, 1.0, None, np.random.default_rng(10))
+    assert len(given_) > 10
+
+
+def test_cannot_links_lie_beyond_the_reach_of_must_links() -> None:
+    rng = np.random.default_rng(11)
+    places = read(rng.integers(0, 12, (40, 2)).astype(float))
+    table = places.between(slice(None), slice(None))
+    found = draw_far(places, 300, None, None, rng)
+    reach = np.array([np.sort(np.delete(table[row], row))[9] for row in range(40)])
+    assert len(found) > 50
+    assert all(table[a, b] > max(reach[a], reach[b]) for a, b in found)
+    for far in (None, 1.0):
+        beyond = draw_far(places, 300, far, 4.0, rng)
+        assert len(beyond) > 50
+        assert (table[beyond[:, 0], beyond[:, 1]] > 4.0).all()
+
+
+def test_where_hardly_any_distance_is_finite_only_infinite_ones_are_far() -> None:
+    table = np.full((30, 30), np.inf)
+    for k in range(0, 30, 5):
+        table[k : k + 5, k : k + 5] = 1.0
+    np.fill_diagonal(table, 0.0)
+    model = PCKMeans(2, n_links=60, metric="precomputed").fit(stripes()[0][:30], positions=table)
+    assert len(model.cannot_link_) > 20
+    assert np.isinf(table[model.cannot_link_[:, 0], model.cannot_link_[:, 1]]).all()
 
 
 @pytest.mark.parametrize(

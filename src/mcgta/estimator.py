@@ -155,7 +155,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         Memory that the fit may use, in bytes or as a text such as "1.5GB" (10^9) or "800MiB" (2^20); what needs more is refused
         before it begins. "auto" or None is three quarters of what is available when the fit begins, within the limits of the
         container.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState, Generator or None, default=0
         Seed of what is random: the mixture prior, "min_cov_det", the points of "js" and "tv", and the pairs that a large
         semivariogram is estimated from.
     progress : "auto", bool or callable, default="auto"

@@ -195,7 +195,7 @@ def evidence(
     tau : float >= 1
         How many observations count as one, because the model does not know of all there is; ``suggested_tau`` of the result
         estimates it.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Of the sample, and of the order in which places are predicted from each other.
 
     Returns

@@ -152,7 +152,7 @@ RULES: dict[str, Rule] = {
     "local_models": Rule(kinds=(LocalModels,), none=True),
     "n_jobs": Rule(integer=(-INF, INF), none=True),
     "max_memory": Rule(words=("auto",), real=(0, INF), above=True, none=True, size=True),
-    "random_state": Rule(integer=(0, 2**32 - 1), none=True, kinds=(np.random.RandomState,)),
+    "random_state": Rule(integer=(0, 2**32 - 1), none=True, kinds=(np.random.RandomState, np.random.Generator)),
     "progress": Rule(words=("auto",), flag=True, function=True),
 }
 
@@ -191,6 +191,8 @@ def draw_seed(random_state: Any) -> int:
     """Return one seed for everything that is random in a fit."""
     if isinstance(random_state, numbers.Integral):
         return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 

@@ -151,7 +151,7 @@ def stability(
     share : float, default=0.7
         Share of the blocks to draw, above 0 and below 1. Numbers such as ``min_cluster_size`` stay as they are, and mean more
         the smaller a resample is.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the draws. The result depends neither on ``n_jobs`` nor on the order of the rows.
     n_jobs : int or None
         Threads of each fit; None is as the model says.

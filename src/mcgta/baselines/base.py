@@ -48,9 +48,9 @@ class Task:
 class Baseline(ClusterMixin, BaseEstimator):
     """A rival of :class:`mcgta.MCGTA`, in the same shape.
 
-    A child declares its parameters in ``__init__`` as scikit-learn wants it, their rules in ``_rules``, and labels rows in
-    ``_label``. After ``fit`` there are ``labels_`` (N,), -1 for noise, clusters numbered from 0 by their first row, and
-    ``n_clusters_``.
+    A child declares its parameters in ``__init__`` as scikit-learn wants it, ``random_state`` among them, their rules in
+    ``_rules``, and labels rows in ``_label``. After ``fit`` there are ``labels_`` (N,), -1 for noise, clusters numbered from 0
+    by their first row, and ``n_clusters_``.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {}

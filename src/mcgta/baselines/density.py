@@ -2,7 +2,8 @@
 
 Two rows are neighbours if they are near in each of several senses, say in features and in position. Pairs are found by a search
 tree and looked at in blocks: once to count the neighbours of each row, once to connect the core rows. So memory is linear in
-the rows, apart from one block of pairs, whatever the radius.
+the rows, apart from one block of pairs, whatever the radius. Two things are left out where they cannot matter: counting, where
+the few nearest of a row prove it core already, and connecting, once all core rows are connected.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ PAIRS = 2**21
 
 _SLACK = 1e-9  # of a radius: trees round differently from the measure, which decides
 _PROBES = 512  # rows that tell which tree has fewer candidates
+_FEW = 32  # so many nearest rows are looked for one by one; more are counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +73,30 @@ class Neighbors:
         found.sort()
         return found[self._near(np.full(found.size, row), found)]
 
-    def blocks(self) -> Iterator[tuple[Index, Index]]:
-        """Yield all ordered pairs (i, j), those of one ``i`` together, the rows ``i`` in blocks."""
-        for part in self._parts():
+    def blocks(self, rows: Index | None = None) -> Iterator[tuple[Index, Index]]:
+        """Yield all ordered pairs (i, j) with ``i`` among ``rows``, or all, those of one ``i`` together, in blocks of them."""
+        for part in self._parts(np.arange(self.count) if rows is None else rows):
             block = KDTree(self._points[part])
             found = block.sparse_distance_matrix(self._tree, self._reach, output_type="ndarray")
-            i, j = found["i"].astype(np.int64) + part.start, found["j"].astype(np.int64)
+            i, j = part[found["i"]], found["j"].astype(np.int64)
             keep = self._near(i, j)
             yield i[keep], j[keep]
+
+    def nearest(self, size: int) -> tuple[Mask, Index]:
+        """Return which rows (N,) have all their ``size`` nearest in the tree, themselves among them, as neighbours, and these.
+
+        Other rows may have as many neighbours all the same, farther away in the tree.
+        """
+        whole = np.zeros(self.count, dtype=bool)
+        found = np.zeros((self.count, size), dtype=np.int64)
+        for start in range(0, self.count, PAIRS // size + 1):
+            rows = np.arange(start, min(start + PAIRS // size + 1, self.count))
+            # The bound is left out by the tree; twice the reach leaves out nothing that is near.
+            near = self._tree.query(self._points[rows], np.arange(1, size + 1), distance_upper_bound=2 * self._reach)[1]
+            rows, near = rows[near[:, -1] < self.count], near[near[:, -1] < self.count]
+            found[rows] = near
+            whole[rows] = self._near(np.repeat(rows, size), near.ravel()).reshape(near.shape).all(axis=1)
+        return whole, found
 
     def _candidates(self, sense: Near) -> tuple[KDTree, Array, float]:
         assert sense.points is not None
@@ -90,14 +108,14 @@ class Neighbors:
         probes = np.linspace(0, self.count - 1, min(_PROBES, self.count)).astype(np.int64)
         return int(tree.query_ball_point(points[probes], reach, return_length=True).sum())
 
-    def _parts(self) -> Iterator[slice]:
-        """Slices of rows with at most ``PAIRS`` candidates each, or of one row."""
+    def _parts(self, rows: Index) -> Iterator[Index]:
+        """Parts of the rows with at most ``PAIRS`` candidates each, or of one row."""
         start, size = 0, 64
-        while start < self.count:
-            ahead = self._points[start : start + size]
+        while start < rows.size:
+            ahead = self._points[rows[start : start + size]]
             total = np.cumsum(self._tree.query_ball_point(ahead, self._reach, return_length=True))
             taken = max(1, int(np.searchsorted(total, PAIRS, side="right")))
-            yield slice(start, start + taken)
+            yield rows[start : start + taken]
             start += taken
             # Count about as many rows ahead as the next block will have.
             size = 2 * size if taken == len(ahead) else max(taken, 1)
@@ -116,19 +134,26 @@ def dbscan(neighbors: Neighbors, min_samples: int) -> Labels:
     Core rows have at least ``min_samples`` neighbours, themselves included. Core rows that are neighbours share a cluster.
     Another row joins the cluster of its core neighbours, the one with the first core row if there are several.
     """
-    counts = np.zeros(neighbors.count, dtype=np.int64)
-    for i, _ in neighbors.blocks():
-        counts += np.bincount(i, minlength=neighbors.count)
-    core = counts >= min_samples
+    core = np.zeros(neighbors.count, dtype=bool)
     component = np.arange(neighbors.count)
-    edge: list[tuple[Index, Index]] = []  # fewer than min_samples for each row that is not core
-    for i, j in neighbors.blocks():
-        both = core[i] & core[j] & (i < j)
-        component = _connect(component, i[both], j[both])
-        border = ~core[i] & core[j]
-        edge.append((i[border], j[border]))
-    labels = np.full(neighbors.count, neighbors.count, dtype=np.int64)
+    if min_samples <= min(_FEW, neighbors.count):
+        core, nearest = neighbors.nearest(min_samples)
+        i, j = np.repeat(np.flatnonzero(core), min_samples), nearest[core].ravel()
+        component = _connect(component, i[core[j]], j[core[j]])
+    counts = np.zeros(neighbors.count, dtype=np.int64)
+    for i, _ in neighbors.blocks(np.flatnonzero(~core)):
+        counts += np.bincount(i, minlength=neighbors.count)
+    core |= counts >= min_samples
     rows = np.flatnonzero(core)
+    for i, j in neighbors.blocks(rows):
+        both = core[j] & (i < j)
+        component = _connect(component, i[both], j[both])
+        if (component[rows] == component[rows[0]]).all():
+            break
+    edge: list[tuple[Index, Index]] = []  # fewer than min_samples for each row that is not core
+    for i, j in neighbors.blocks(np.flatnonzero(~core)):
+        edge.append((i[core[j]], j[core[j]]))
+    labels = np.full(neighbors.count, neighbors.count, dtype=np.int64)
     names, first, codes = np.unique(component[rows], return_index=True, return_inverse=True)
     rank = np.empty(names.size, dtype=np.int64)
     rank[np.argsort(first)] = np.arange(names.size)

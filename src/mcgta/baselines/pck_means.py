@@ -36,7 +36,9 @@ class PCKMeans(Baseline):
     n_links : how many must-links and how many cannot-links are drawn, but for repeated ones; None for one of each for ten
         rows. Links of a kind that is given are not drawn
     near : must-links are drawn among pairs at most this far apart in position; None for one of the 10 nearest rows of a row
-    far : cannot-links are drawn among pairs at least this far apart; None for the farthest of each 10 pairs
+    far : cannot-links are drawn among pairs at least this far apart; None for the farthest of each 10 pairs. Rows at one place
+        get none, nor do pairs at most ``near`` apart or, if neither distance is given, rows of which one is among the 10
+        nearest of the other; then groups of at most 11 rows have none
     weight : what a broken link costs, as a multiple of the mean squared distance of rows from the mean of all
     must_link, cannot_link : (L, 2) pairs of rows of X, or None to draw them
     max_iter : sweeps over all rows
@@ -129,7 +131,7 @@ class PCKMeans(Baseline):
         )
         parts = join(count, must)
         if read["cannot_link"] is None:
-            cannot = draw_far(task.positions, wanted, self.far, rng)
+            cannot = draw_far(task.positions, wanted, self.far, self.near, rng)
             return must, cannot[parts[cannot[:, 0]] != parts[cannot[:, 1]]]
         cannot = rank[read["cannot_link"]]
         wrong = np.flatnonzero(parts[cannot[:, 0]] == parts[cannot[:, 1]])
@@ -236,8 +238,10 @@ def _among_nearest(positions: Positions, seeds: Index, shares: Array) -> Index:
     return _distinct(np.concatenate(found))
 
 
-def draw_far(positions: Positions, count: int, far: float | None, rng: np.random.Generator) -> Index:
-    """Draw pairs of one group that are far apart; fewer than ``count`` where there are hardly any."""
+def draw_far(
+    positions: Positions, count: int, far: float | None, near: float | None, rng: np.random.Generator
+) -> Index:
+    """Draw pairs of one group that are far apart, and beyond ``near``; fewer than ``count`` where there are hardly any."""
     tries = _FARTHEST if far is None else _TRIES
     first = rng.integers(len(positions), size=count)
     shares = rng.random((count, tries))
@@ -246,10 +250,25 @@ def draw_far(positions: Positions, count: int, far: float | None, rng: np.random
     second = starts[:, None] + (shares * (stops - starts)[:, None]).astype(np.int64)
     apart = positions.of_pairs(np.broadcast_to(first[:, None], second.shape), second)
     apart = np.where(second == first[:, None], -1.0, apart)
-    best = apart.argmax(axis=1) if far is None else (apart >= far).argmax(axis=1)
-    rows = np.arange(count)
-    keep = apart[rows, best] >= (0.0 if far is None else far)
-    return _distinct(np.column_stack([first, second[rows, best]])[keep])
+    beyond = (apart > (near or 0.0)) & (apart >= (far or 0.0))
+    best = apart.argmax(axis=1) if far is None else beyond.argmax(axis=1)
+    rows = np.flatnonzero(beyond[np.arange(count), best])
+    pairs, apart = np.column_stack([first, second[np.arange(count), best]])[rows], apart[rows, best[rows]]
+    if far is None and near is None:
+        pairs = pairs[(apart > _reach(positions, pairs[:, 0])) & (apart > _reach(positions, pairs[:, 1]))]
+    return _distinct(pairs)
+
+
+def _reach(positions: Positions, rows: Index) -> Array:
+    """Return how far away the rows are, at most, with which :func:`_among_nearest` links each."""
+    out = np.zeros(rows.size)
+    for code in np.unique(positions.groups[rows]):
+        mine = np.flatnonzero(positions.groups[rows] == code)
+        width = min(_NEAREST, int((positions.groups == code).sum()) - 1)
+        found = find_neighborhoods(positions, width + 1, of=rows[mine])
+        # Where fewer are at a finite distance, only what is infinitely far is beyond them.
+        out[mine] = np.where(found.complete, found.distances.max(axis=1), np.finfo(float).max)
+    return out
 
 
 def _distinct(pairs: Index) -> Index:

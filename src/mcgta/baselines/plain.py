@@ -115,13 +115,15 @@ class DBSCAN(Baseline):
     ----------
     eps : neighbours' features are at most this far apart, in Euclidean distance
     min_samples : a row with this many neighbours, itself included, is a core row
+    random_state : takes no part, since there is no chance; every baseline has it
     """
 
     _rules: ClassVar[dict[str, Rule]] = {"eps": Rule(real=(0, INF)), "min_samples": Rule(integer=(1, INF))}
 
-    def __init__(self, eps: float = 0.5, min_samples: int = 5) -> None:
+    def __init__(self, eps: float = 0.5, min_samples: int = 5, *, random_state: Any = 0) -> None:
         self.eps = eps
         self.min_samples = min_samples
+        self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:
         return dbscan(Neighbors([near_features(task.X, self.eps)], len(task.X)), self.min_samples)
@@ -137,6 +139,7 @@ class HDBSCAN(Baseline):
     ----------
     min_cluster_size : least rows of a cluster
     min_samples : neighbours that tell the density around a row, itself included; ``min_cluster_size`` if None
+    random_state : takes no part, since there is no chance; every baseline has it
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -144,9 +147,10 @@ class HDBSCAN(Baseline):
         "min_samples": Rule(integer=(1, INF), none=True),
     }
 
-    def __init__(self, min_cluster_size: int = 5, min_samples: int | None = None) -> None:
+    def __init__(self, min_cluster_size: int = 5, min_samples: int | None = None, *, random_state: Any = 0) -> None:
         self.min_cluster_size = min_cluster_size
         self.min_samples = min_samples
+        self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:
         asked, count = self.min_samples or self.min_cluster_size, len(task.X)

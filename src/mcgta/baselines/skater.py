@@ -33,6 +33,7 @@ class SKATER(Baseline):
     n_neighbors : each row is linked with its nearest in position, this many
     floor : least rows of a region. Fewer than K regions are found, with a warning, where no cut leaves that many
     metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
+    random_state : takes no part, since there is no chance; every baseline has it
 
     Parts of the graph that are not connected are joined by their nearest pairs. Groups are never joined, nor are rows between
     which no finite distances lead: each such set is at least one region, so that K must not be smaller than their number.
@@ -52,12 +53,14 @@ class SKATER(Baseline):
         floor: int = 1,
         metric: Any = "auto",
         metric_params: dict[str, Any] | None = None,
+        random_state: Any = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.floor = floor
         self.metric = metric
         self.metric_params = metric_params
+        self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:
         groups, sets, count = len(task.series), len(reachable(task.positions)), len(task.X)

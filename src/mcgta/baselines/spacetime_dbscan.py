@@ -36,6 +36,7 @@ class STDBSCAN(Baseline):
         all its free neighbours; free neighbours of a core row in it join if they are within ``delta`` of its mean at
         that time. It keeps chains of small steps from leading to another value
     metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
+    random_state : takes no part, since there is no chance; every baseline has it
 
     Rows of different groups are never neighbours, so each cluster lies in one group.
     """
@@ -56,6 +57,7 @@ class STDBSCAN(Baseline):
         delta: float | None = None,
         metric: Any = "auto",
         metric_params: dict[str, Any] | None = None,
+        random_state: Any = 0,
     ) -> None:
         self.eps = eps
         self.eps_position = eps_position
@@ -63,6 +65,7 @@ class STDBSCAN(Baseline):
         self.delta = delta
         self.metric = metric
         self.metric_params = metric_params
+        self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:
         senses = [near_positions(task.positions, self.eps_position), near_features(task.X, self.eps)]
@@ -88,6 +91,7 @@ class MDSTDBSCAN(Baseline):
     min_samples : a row with this many neighbours, itself included, is a core row
     metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`. A ``time_scale`` has no effect, as space and time
         are measured apart
+    random_state : takes no part, since there is no chance; every baseline has it
 
     Rows of different groups are never neighbours, so each cluster lies in one group.
     """
@@ -108,6 +112,7 @@ class MDSTDBSCAN(Baseline):
         *,
         metric: Any = "auto",
         metric_params: dict[str, Any] | None = None,
+        random_state: Any = 0,
     ) -> None:
         self.eps = eps
         self.eps_space = eps_space
@@ -115,6 +120,7 @@ class MDSTDBSCAN(Baseline):
         self.min_samples = min_samples
         self.metric = metric
         self.metric_params = metric_params
+        self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:
         senses = [*self._places(task.positions), *self._attributes(task.X)]

@@ -20,11 +20,15 @@ from mcgta.types import Array, Index, Labels
 class STICC(InverseCovarianceClustering):
     """Clusters of places with their surroundings, each a sparse Markov random field; near places prefer one label.
 
+    It minimises the negative log density of the places' subregions under K Gaussians of block-Toeplitz precision, plus the
+    1-norms of the precisions, plus ``beta`` for each place whose nearest neighbour has another label; see
+    :mod:`mcgta.baselines.inverse_covariance`. Prefer it where patterns recur on a map, so that a cluster is many patches, and
+    a place is told by its neighbours as well as by itself.
+
     A place's subregion is its own features and those of its nearest neighbours in its group, stacked in the order of their
     distance. Precisions are block Toeplitz, as in TICC: how two places of a subregion depend on each other is a matter of how
-    far apart they are in that order. A place whose nearest neighbour has another label costs ``beta``. Each place points to its
-    nearest, which makes a forest with one mutual pair in each tree, so the best labels are found exactly, where the authors'
-    code approximates them.
+    far apart they are in that order. Each place points to its nearest, which makes a forest with one mutual pair in each tree,
+    so the best labels are found exactly, where the authors' code approximates them.
 
     Features are taken as they are; since ``sparsity`` has their unit, standardise them if their units are arbitrary.
 

@@ -27,6 +27,10 @@ WINDOW_RULE = Rule(integer=(1, INF))
 class TICC(InverseCovarianceClustering):
     """Clusters of windows of a series, each a sparse Markov random field across time; labels that seldom switch.
 
+    It minimises the negative log density of the windows under K Gaussians of block-Toeplitz precision, plus the 1-norms of the
+    precisions, plus ``beta`` for each switch; see :mod:`mcgta.baselines.inverse_covariance`. Prefer it where states last for
+    many rows and differ in how features depend on each other and on earlier rows, not in their means alone.
+
     The window of row t is the rows t - (w - 1) // 2 to t + w // 2 of its group, itself in the middle. The first and the last
     rows of a group, which have no complete window, get the label of the nearest row that has one. A group shorter than a window
     takes no part in the fit; it gets one label, that of the cluster in which its rows are likeliest, as the middle of a window.
@@ -178,6 +182,9 @@ def _likeliest(rows: Array, clusters: Clusters, width: int) -> int:
 
 class FastTICC(Baseline):
     """TICC by the package fast-ticc, for comparison with :class:`TICC`.
+
+    It means to minimise the same: the negative log density of the windows, the 1-norms of the precisions, and ``beta`` for each
+    switch. Prefer it to check :class:`TICC` against a program by others, not to find clusters.
 
     It differs in that precisions are penalised by lambda for each window of the cluster, so that there is no one objective that
     each iteration lowers; that a cluster that has died out is given windows at random; and in its solver's tolerance. Log

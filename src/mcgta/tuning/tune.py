@@ -85,7 +85,7 @@ def tune(
         Where local models are kept for later calls, which use them if data and parameters are the same.
     n_jobs : int or None
         Threads; None is as the estimator says.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the studies, and of the fits where no estimator is given.
     progress : "auto", bool or callable, default="auto"
         As in :class:`mcgta.MCGTA`.
