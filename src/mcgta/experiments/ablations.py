@@ -24,12 +24,19 @@ MIDDLE = {"n_neighbors": (30,), "beta": (1.0,), "margin_in_sills": (0.25,)}
 """Where the others stay meanwhile."""
 
 
+_SLOW = ("tv", "js", "min_cov_det")
+"""Variants that take a minute for each size of the neighbourhood, and get one."""
+
+
 def _vary(**values: Any) -> dict[str, Any]:
-    return {**GRID, **{name: (value,) for name, value in values.items()}}
+    slow = not {*values.values()}.isdisjoint(_SLOW)
+    one = {"n_neighbors": MIDDLE["n_neighbors"]} if slow else {}
+    return {**GRID, **{name: (value,) for name, value in values.items()}, **one}
 
 
 def _ablation(title: str, grid: Mapping[str, Any], **fixed: Any) -> Method:
-    return Method(title, None, tune_mcgta(grid, **fixed), free_mcgta(**fixed, refine=False), random=False)
+    one = {"n_neighbors": grid["n_neighbors"][0]} if "n_neighbors" in grid else {}
+    return Method(title, None, tune_mcgta(grid, **fixed), free_mcgta(**fixed, **one, refine=False), random=False)
 
 
 def _linked(hinge: bool) -> Callable[[Problem, int], Attempts]:

@@ -97,8 +97,8 @@ SOURCES: dict[str, Source] = {
         "2-D synthetic", _sampled(datasets.make_regions, SPACE, n_samples=10_000), made=True, paper="regions", seeds=2
     ),
     "pavement": Source("Pavement", _loaded("load_pavement", TIME), paper="pavement"),
-    "vehicle": Source("Vehicle", _loaded("load_vehicle", TIME), paper="vehicle", seeds=2),
-    "inat subset": Source("iNat subset", _loaded("load_inat_subset", SPACE)),
+    "vehicle": Source("Vehicle", _loaded("load_vehicle", TIME), paper="vehicle", seeds=1),
+    "inat subset": Source("iNat subset", _loaded("load_inat_subset", SPACE), seeds=2),
     "gesture": Source("Gesture", _loaded("load_gesture", TIME), paper="gesture", seeds=1),
     "climate": Source("Climate", _loaded("load_climate", SPACE), paper="climate"),
     "inat": Source("iNat2018", _loaded("load_inat2018", SPACE), paper="inat", seeds=1),
