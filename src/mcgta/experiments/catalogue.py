@@ -100,7 +100,7 @@ _STICC = [
     for subregion, sparsity, beta in itertools.product((1, 3, 6), (0.01, 0.1), (1.0, 2.5, 5.0))
 ]
 _STICC_ZERO = product(subregion=(1, 3, 6), sparsity=(0.01, 0.1), n_init=(1,))
-_FAST_TICC = product(window=(1, 3), sparsity=(0.01, 0.11), beta=(25.0, 100.0, 400.0))
+_FAST_TICC = product(window=(1, 3), sparsity=(0.01,), beta=(25.0, 100.0, 400.0))
 
 GRID: dict[str, Any] = {
     "dissimilarity": ("wasserstein2",),
@@ -120,7 +120,7 @@ def _windows(problem: Problem) -> Iterator[Params]:
 
 
 def _links(problem: Problem) -> Iterator[Params]:
-    yield from product(n_links=(len(problem.X) // 4, len(problem.X), 4 * len(problem.X)), weight=(0.1, 1.0, 10.0))
+    yield from product(n_links=(len(problem.X) // 4, len(problem.X)), weight=(0.1, 1.0, 10.0))
 
 
 def _sizes(problem: Problem) -> Iterator[Params]:

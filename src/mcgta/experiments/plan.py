@@ -20,7 +20,7 @@ QUICK = ("series", "pavement")
 """Data sets of about 1,000 observations."""
 
 _ABLATED = ("pavement",)
-_CURVED = ("pavement", "inat subset")
+_CURVED = ("pavement", "series")
 _TIMED = ("gmm", "ticc-beta0", "ticc", "fast-ticc", "sticc-beta0", "sticc", "mcgta-wo", "mcgta", "mcgta-refined")
 
 
