@@ -100,12 +100,12 @@ def test_cells_that_met_a_smaller_cap_are_kept_and_named(tmp_path, capsys):
         add_record(tmp_path / "results.jsonl", {**one, "status": "capped", "caps": {"seconds": 50.0, "memory": None}})
     capsys.readouterr()
     bench(*asked, "--seconds", 50)
-    assert "are kept" not in capsys.readouterr().err
+    assert "kept although" not in capsys.readouterr().err
     bench(*asked, "--seconds", 60)
-    said = "cells are kept that had met a cap on time below 60 s; to run them again, add --again capped"
+    said = "kept although they had met a cap on time below 60 s: 2; to run them again, add --again capped"
     assert said in capsys.readouterr().err
     bench(*asked, "--seconds", 60, "--again", "capped")
-    assert "are kept" not in capsys.readouterr().err
+    assert "kept although" not in capsys.readouterr().err
     assert {one["caps"]["seconds"] for one in read_records(tmp_path / "results.jsonl")} == {60.0}
 
 

@@ -237,7 +237,7 @@ def _tell_of_caps(cells: list[Cell], records: list[Record], args: argparse.Names
     ]
     if short:
         _say(
-            f"{len(short)} cells are kept that had met a cap on time below {args.seconds:g} s; to run them again, add --again "
+            f"kept although they had met a cap on time below {args.seconds:g} s: {len(short)}; to run them again, add --again "
             f"{' '.join(sorted(set(short)))}"
         )
 
