@@ -17,7 +17,8 @@ demo: $(VENV)/.plot  ## cluster a synthetic set; leaves demo/report.html, labels
 test: lint types unit  ## lint, types, and every test, doctests included
 
 unit: $(VENV)/.develop
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not alone"
+	$(BIN)/python -m pytest -m alone
 
 lint: $(VENV)/.develop  ## style
 	$(BIN)/ruff check .
