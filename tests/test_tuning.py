@@ -381,3 +381,41 @@ def test_the_table_of_pairs_that_settings_share_changes_no_score(monkeypatch: py
         scores.append([row["score"] for row in tune(data.X, data.labels, grid=grid, folds=2).settings])
     assert scores[0] == scores[1]
     assert max(scores[0]) > 0.3
+
+
+@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
+@pytest.mark.parametrize("more", [{"noise": "assign"}, {"min_cluster_size": 12}])
+def test_settings_are_scored_as_a_plain_fit_of_the_estimator_would_be(series, noisy, clusterer, more):
+    grid = {**SMALL, "n_neighbors": [6], "beta": [1.0], "margin": [0.0, 1.0], "clusterer": [clusterer]}
+    grid |= {"min_samples": [5, 121]}  # with the latter all is noise
+    estimator = MCGTA(**more)
+    found = tune(series.X, noisy, positions=series.positions, estimator=estimator, grid=grid, folds=3)
+    assert len(found.settings) == 12
+    for setting in found.settings:
+        params = {name: value for name, value in setting.items() if name in estimator.get_params()}
+        fitted = MCGTA(**{**more, **params}).fit(series.X, positions=series.positions)
+        assert setting["score"] == adjusted_rand_score(noisy, fitted.labels_)
+        assert (setting["clusters"], setting["noise_share"]) == (fitted.n_clusters_, fitted.noise_share_)
+    assert {setting["noise_share"] for setting in found.settings} >= {1.0}
+
+
+def test_labels_at_other_radii_have_their_noise_assigned_where_the_fit_has(series):
+    fitted = MCGTA(6, eps=0.3, beta=1.0, margin=0.0, min_samples=5, semivariogram="empirical", noise="assign").fit(
+        series.X, positions=series.positions
+    )
+    plain = fitted.refit(noise="keep")
+    for eps in np.quantile(fitted.merge_heights(), [0.4, 0.6, 0.8]):
+        np.testing.assert_array_equal(fitted.labels_at(eps), fitted.refit(eps=eps).labels_)
+        assert (plain.labels_at(eps) == -1).any()
+        assert (fitted.labels_at(eps) >= 0).all()
+
+
+@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
+def test_settings_that_differ_in_density_or_radius_share_what_is_near(series, monkeypatch, clusterer):
+    made = []
+    genuine = algorithm.Algorithm.look_up
+    monkeypatch.setattr(algorithm.Algorithm, "look_up", lambda *a, **k: made.append(1) or genuine(*a, **k))
+    grid = {**SMALL, "n_neighbors": [6], "clusterer": [clusterer]}
+    found = tune(series.X, series.truth, positions=series.positions, grid=grid, folds=3)
+    assert len(found.settings) == 2 * 2 * 2 * 3
+    assert len(made) == 1 + 2 * 2 + 1  # of the models, of each beta and margin, and of the best

@@ -29,6 +29,7 @@ from mcgta.stages.dissimilarity import (
 )
 from mcgta.stages.empirical import empirical_semivariogram
 from mcgta.stages.engine import Engine, choose_engine, reconsider
+from mcgta.stages.labelling import number
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
 from mcgta.stages.loss_rows import LossRows
@@ -287,11 +288,20 @@ class Algorithm:
         with progress.stage("tree"):
             return LossTree.of(loss)
 
-    def reconsider(self, engine: Engine, tree: LossTree, stages: Stages, progress: Progress) -> Engine:
-        """Ask some observations whether the tree pays."""
+    def find_near(
+        self, engine: Engine, stages: Stages, tree: LossTree | None, progress: Progress
+    ) -> tuple[LossRows | LossTree, Engine]:
+        """Return who tells which observations are near each other, and how: the tree is given up where it does not pay."""
+        near = self.look_up(engine, stages.loss, tree, progress)
+        if not isinstance(near, LossTree):
+            return near, engine
         eps = float(self.choose_eps(stages)) if self.clusterer == "dbscan" else None
-        with progress.stage("probe"):
-            return reconsider(engine, tree.open_share(self.dense(stages.data.n_neighbors), eps=eps))
+        with progress.stage("probe"):  # asks some observations
+            engine = reconsider(engine, near.open_share(self.dense(stages.data.n_neighbors), eps=eps))
+        if engine.name != "tree":
+            progress.note(str(engine))
+            near = self.look_up(engine, stages.loss, None, progress)
+        return near, engine
 
     def cluster(self, near: Near, stages: Stages, progress: Progress) -> tuple[Clustering, int]:
         """Cluster by what is near; return the pairs compared, too."""
@@ -319,13 +329,19 @@ class Algorithm:
             return of_members(refined[stages.kept], np.nan if eps == "auto" else float(eps)), 0
         assert near is not None
         clustering, exact = self.cluster(near, stages, progress)
-        if self.noise == "assign" and (clustering.labels < 0).any() and (clustering.labels >= 0).any():
-            with progress.stage("noise"):
-                labels = assign_noise(stages.data.X[stages.kept], stages.loss.positions, clustering.labels)
+        labels = self.place_noise(clustering.labels, stages, progress)
+        if labels is not clustering.labels:
             clustering = replace(
                 of_members(labels, clustering.eps), ordering=clustering.ordering, reachability=clustering.reachability
             )
         return clustering, exact
+
+    def place_noise(self, labels: Labels, stages: Stages, progress: Progress) -> Labels:
+        """Give noise to clusters, where that is wanted and there are both; labels are of those that the loss is about."""
+        if self.noise != "assign" or (labels >= 0).all() or (labels < 0).all():
+            return labels
+        with progress.stage("noise"):
+            return number(assign_noise(stages.data.X[stages.kept], stages.loss.positions, labels))
 
     def dense(self, n_neighbors: int) -> int:
         """Return the observations that make a place dense."""

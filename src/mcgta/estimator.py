@@ -30,6 +30,7 @@ from mcgta.stages.engine import SMALL, Engine
 from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, calibrated_test, labelling_test, pair_test
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
+from mcgta.stages.loss_rows import LossRows
 from mcgta.stages.loss_tree import LossTree, serves
 from mcgta.stages.membership import Membership
 from mcgta.stages.semivariogram import Semivariogram
@@ -341,19 +342,27 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         searched = {} if self.choice_ is None else {**self.choice_.params, "refine": kept}
         new = type(self)(**{**self._algorithm.asked, **searched, **params})
         algorithm, progress = settle_plainly(Algorithm(new.get_params(deep=False))), Progress(new.progress)
-        engine = algorithm.choose_engine(*self._X.shape)
-        stages = self._restore()
+        engine, stages = self._stages_of(algorithm, progress)
         refined = refine_labels(stages.data, progress) if algorithm.refine is True else None
-        dissimilarity = stages.loss.dissimilarity
+        new._cluster(algorithm, stages, engine, self._tree, progress, refined)
+        return new._note_columns(self)
+
+    def _find_near(self, params: dict[str, Any], progress: Progress) -> tuple[Algorithm, Stages, LossRows | LossTree]:
+        """Return what :meth:`refit` clusters with other parameters, and who tells which observations are near each other."""
+        algorithm = settle_plainly(Algorithm({**self._algorithm.asked, **params}))
+        engine, stages = self._stages_of(algorithm, progress)
+        return algorithm, stages, algorithm.find_near(engine, stages, self._tree, progress)[0]
+
+    def _stages_of(self, algorithm: Algorithm, progress: Progress) -> tuple[Engine, Stages]:
+        """Return the stages of the fit with the loss of other parameters, and how to cluster them."""
+        engine, stages = algorithm.choose_engine(*self._X.shape), self._restore()
         if engine.name == "dense":
-            dissimilarity.matrix(n_jobs=new.n_jobs, progress=progress)
+            stages.loss.dissimilarity.matrix(n_jobs=algorithm.n_jobs, progress=progress)
         significance = self._calibrated(stages, progress) if algorithm.asks_for_levels else self._significance
         places, semivariogram = stages.loss.positions, stages.loss.semivariogram
         margin = algorithm.choose_margin(significance, places, semivariogram, self._seed)
-        loss = algorithm.loss(dissimilarity, places, semivariogram, margin)
-        stages = replace(stages, loss=loss, significance=significance)
-        new._cluster(algorithm, stages, engine, self._tree, progress, refined)
-        return new._note_columns(self)
+        loss = algorithm.loss(stages.loss.dissimilarity, places, semivariogram, margin)
+        return engine, replace(stages, loss=loss, significance=significance)
 
     def append(self, X: Any, *, positions: Any = None, groups: Any = None, refresh: bool = False) -> Self:
         """Add observations to the fit, at the end of a series or anywhere else, and cluster all of them again.
@@ -444,9 +453,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         labels = np.full(self.labels_.size, -1, dtype=np.int64)
         if self.min_samples_ > len(stages.loss):  # nobody can be a core
             return labels
-        labels[stages.rows] = self._cuts(stages, progress).labels_at(
+        found = self._cuts(stages, progress).labels_at(
             float(eps), min_cluster_size=algorithm.min_cluster_size or 1, n_jobs=algorithm.n_jobs, progress=progress
         )
+        labels[stages.rows] = algorithm.place_noise(found, stages, progress)
         return labels
 
     def merge_heights(self) -> Array:
@@ -634,12 +644,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         elif refined is not None:
             clustering, exact = algorithm.conclude(None, stages, refined, progress)
         else:
-            near = algorithm.look_up(engine, loss, tree, progress)
-            if isinstance(near, LossTree):
-                engine = algorithm.reconsider(engine, near, stages, progress)
-                if engine.name != "tree":
-                    progress.note(str(engine))
-                    near = algorithm.look_up(engine, loss, None, progress)
+            near, engine = algorithm.find_near(engine, stages, tree, progress)
             clustering, exact = algorithm.conclude(near, stages, None, progress)
         membership = Membership.of(clustering)
         self.engine_ = replace(engine, pairs=pairs, exact_pairs=exact)

@@ -7,13 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from mcgta.algorithm import Algorithm, Stages
+from mcgta.choosing import settle_plainly
 from mcgta.estimator import MCGTA
 from mcgta.positions import Positions
+from mcgta.progress import Progress
+from mcgta.stages.cuts import Cuts
 from mcgta.stages.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
 from mcgta.stages.local_models import LocalModels
+from mcgta.trials import Remembered
 from mcgta.tuning.grid import DENSITY, LOSS, Grid, Values
 from mcgta.tuning.shelf import Shelf, take_fingerprint
 from mcgta.types import Array, Labels
+
+_QUIET = Progress()
 
 
 class Fits:
@@ -46,6 +53,7 @@ class Fits:
         self._shelf, self._memory = shelf, memory
         self._models: dict[str, LocalModels] = {}
         self._fits: dict[str, MCGTA] = {}
+        self._near: dict[str, tuple[Stages, Remembered]] = {}
 
     def labellings(
         self, grid: Grid, models: Values, curve: Values, loss: Values, density: Values
@@ -53,21 +61,37 @@ class Fits:
         """Yield the settings for each radius, in plain parameters, and the labels of each."""
         fit = self._fit(models, curve)
         inner = _state_plainly(fit, loss, density)
+        algorithm, stages, near = self._find_near(fit, repr((models, curve)), inner)
         clusterer, (name, radii) = inner["clusterer"], grid.radii(inner["clusterer"])
-        at_once = clusterer == "dbscan" or name == "eps_quantile"
-        # The radius is of the size of those to come, so that who answers is chosen for such.
-        start = {**inner, "clusterer": "dbscan", "eps": fit.semivariogram_.sill_}
-        cuts = fit.refit(**start) if at_once else None
-        if cuts is not None and name == "eps_quantile":
-            heights = cuts.merge_heights()
+        cuts, dense = None, algorithm.dense(fit.n_neighbors_)
+        if dense <= len(near) and (clusterer == "dbscan" or name == "eps_quantile"):
+            cuts = Cuts.of(near, dense, n_jobs=algorithm.n_jobs, progress=_QUIET)
+        if name == "eps_quantile":
+            heights = np.empty(0) if cuts is None else cuts.linkage[:, 2]
             radii = tuple(dict.fromkeys(np.quantile(heights, radii).tolist())) if heights.size else (0.0,)
         for eps in radii:
-            found = (
-                cuts.labels_at(eps)
-                if cuts is not None and clusterer == "dbscan"
-                else fit.refit(**inner, eps=eps).labels_
-            )
-            yield {**models, **curve, **inner, "eps": float(eps)}, found
+            if clusterer != "dbscan":
+                found = algorithm.having(eps=eps).cluster(near, stages, _QUIET)[0].labels
+            elif cuts is not None:
+                found = cuts.labels_at(
+                    eps, min_cluster_size=algorithm.min_cluster_size or 1, n_jobs=algorithm.n_jobs, progress=_QUIET
+                )
+            else:  # nobody can be a core
+                found = np.full(len(near), -1)
+            labels = np.full(fit.labels_.size, -1, dtype=np.int64)
+            labels[stages.rows] = algorithm.place_noise(found, stages, _QUIET)
+            yield {**models, **curve, **inner, "eps": float(eps)}, labels
+
+    def _find_near(self, fit: MCGTA, key: str, inner: Values) -> tuple[Algorithm, Stages, Remembered]:
+        """Return what is to be clustered, and who tells what is near, which is the same for every density."""
+        # The radius is of the size of those to come, so that who answers is chosen for such.
+        params = {**inner, "eps": fit.semivariogram_.sill_}
+        loss = repr((key, [inner.get(name) for name in LOSS]))
+        if loss not in self._near:
+            self._near.clear()  # of tables there is room for one
+            _, stages, near = fit._find_near(params, _QUIET)
+            self._near[loss] = stages, Remembered(near)
+        return settle_plainly(Algorithm({**fit.get_params(deep=False), **params})), *self._near[loss]
 
     def _fit(self, models: Values, curve: Values) -> MCGTA:
         """Return a fit with the local models and the semivariogram of a setting; the rest of it does not matter."""
