@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from sklearn.metrics import silhouette_score
 
+from mcgta.baselines import segments
 from mcgta.datasets import make_regions, make_series
 from mcgta.experiments import methods, paper, plan
 from mcgta.experiments.ablations import ABLATIONS, CURVES, curve_method, curve_variants
 from mcgta.experiments.catalogue import METHODS, feature_radii, place_radii
-from mcgta.experiments.cells import Cell, Unsuitable
+from mcgta.experiments.cells import Attempt, Cell, Unsuitable
 from mcgta.experiments.methods import neighborhood_sizes
 from mcgta.experiments.problems import SOURCES, SPACE, TIME, Problem
 
@@ -71,10 +76,48 @@ def test_a_method_labels_every_row(name: str, setting: str) -> None:
             method.attempts(setting, problem, 0)
         return
     attempts = list(method.attempts(setting, problem, 0))
-    assert len(attempts) == 1
-    assert attempts[0].labels is not None
-    assert attempts[0].labels.shape == (240,)
+    assert setting == "free" or len(attempts) == 1
+    for attempt in attempts:
+        assert attempt.labels is not None
+        assert attempt.labels.shape == (240,)
     assert setting == "free" or attempts[0].params["n_clusters"] == 2
+
+
+@pytest.mark.parametrize("by", ["bic", "silhouette"])
+def test_without_labels_the_best_number_of_clusters_so_far_is_told_after_each(by: str) -> None:
+    problem, peer = small(TIME), methods.Peer("plain:GMM" if by == "bic" else "plain:KMeans")
+    told = [
+        attempt.params["n_clusters"] for attempt in (peer.by_bic if by == "bic" else peer.by_silhouette)(problem, 0)
+    ]
+    models = [peer.make(0, {"n_clusters": k}).fit(problem.X) for k in range(1 if by == "bic" else 2, 9)]
+    worth = [-m.bic_ if by == "bic" else silhouette_score(problem.X, m.labels_) for m in models]
+    assert told == [models[int(np.argmax(worth[: k + 1]))].n_clusters for k in range(len(models))]
+
+
+def test_numbers_of_clusters_that_fail_are_passed_over_and_only_failures_are_told() -> None:
+    class Fussy(methods.Peer):
+        def attempt(self, problem, seed, params):
+            if params["n_clusters"] not in fine:
+                raise ValueError(f"not {params['n_clusters']}")
+            return Attempt(params, np.zeros(3, dtype=np.int64)), SimpleNamespace(bic_=-params["n_clusters"])
+
+    fine = {3, 5}
+    assert [attempt.params["n_clusters"] for attempt in Fussy("").by_bic(small(TIME), 0)] == [3, 5]
+    fine = set()
+    with pytest.raises(ValueError, match="not 8"):
+        list(Fussy("").by_bic(small(TIME), 0))
+
+
+def test_segments_are_cut_once_for_all_numbers_of_states(monkeypatch) -> None:
+    calls = []
+    genuine = segments.find_segments
+    counting = functools.wraps(genuine)(lambda *args: calls.append(1) or genuine(*args))
+    monkeypatch.setattr(segments, "find_segments", counting)
+    monkeypatch.setattr(methods, "_SHARED", methods._Shared())
+    found = list(METHODS["segments"].attempts("free", small(TIME), 0))
+    assert (len(found), len(calls)) == (7, 1)
+    list(METHODS["segments"].attempts("tuned", small(TIME), 0))
+    assert len(calls) == 6  # two costs and three least sizes, of which the default is one
 
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.tuned])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from joblib import Memory
 from scipy.stats import multivariate_normal
 from sklearn.metrics import adjusted_rand_score
 
@@ -93,3 +94,22 @@ def test_constant_rows_are_no_trouble() -> None:
 def test_jump_is_refused_where_it_has_no_effect(series: Any) -> None:
     with pytest.raises(ValueError, match="jump=2 has no effect with cost='rbf'"):
         SegmentStates(2, cost="rbf", jump=2).fit(series.X)
+
+
+def test_change_points_are_kept_where_memory_says(tmp_path) -> None:
+    sample = make_series(300, n_clusters=3, segment_lengths=(10, 20), separation=1.5, random_state=5)
+    plain = [SegmentStates(k, cost="rbf").fit(sample.X) for k in (2, 3)]
+    for memory in (str(tmp_path / "text"), tmp_path / "path", Memory(tmp_path / "joblib", verbose=0)):
+        kept = [SegmentStates(k, cost="rbf", memory=memory).fit(sample.X) for k in (2, 3)]
+        for one, other in zip(plain, kept, strict=True):
+            np.testing.assert_array_equal(one.labels_, other.labels_)
+            assert one.n_segments_ == other.n_segments_
+    assert len(list((tmp_path / "path").rglob("output.pkl"))) == 1  # one for both numbers of states
+
+
+@pytest.mark.parametrize("memory", [3, "", object()])
+def test_memory_that_is_no_folder_is_refused(memory: Any) -> None:
+    with pytest.raises(
+        ValueError, match=r"memory=.* must be None, or an object with cache that takes a function, or the"
+    ):
+        SegmentStates(memory=memory).fit(np.arange(40.0)[:, None])

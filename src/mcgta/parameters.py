@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import numbers
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +37,8 @@ class Rule:
     above : whether the low bound itself is excluded
     none, flag, function : whether None, True/False, or a callable is allowed
     kinds : classes whose instances are allowed
-    method : an object with this method is allowed
+    method : an object with this method is allowed; its name, and what it takes
+    folder : a text or path that names a folder is allowed
     edges : an increasing sequence of numbers is allowed
     mapping : a dict is allowed
     size : a text that says how many bytes is allowed
@@ -51,7 +53,8 @@ class Rule:
     flag: bool = False
     function: bool = False
     kinds: tuple[type, ...] = ()
-    method: str | None = None
+    method: tuple[str, str] | None = None
+    folder: bool = False
     edges: bool = False
     mapping: bool = False
     size: bool = False
@@ -66,6 +69,7 @@ class Rule:
         if isinstance(value, str):
             return (
                 value in self.words
+                or (self.folder and bool(value))
                 or (self.size and read_size(value) is not None)
                 or (self.level and read_level(value) is not None)
             )
@@ -80,7 +84,8 @@ class Rule:
         return (
             isinstance(value, self.kinds)
             or (self.function and callable(value))
-            or (self.method is not None and callable(getattr(value, self.method, None)))
+            or (self.method is not None and callable(getattr(value, self.method[0], None)))
+            or (self.folder and isinstance(value, os.PathLike))
             or (self.mapping and isinstance(value, Mapping))
             or (self.edges and _increases(value))
         )
@@ -110,7 +115,9 @@ class Rule:
         if self.function:
             said.append("a function")
         if self.method:
-            said.append(f"an object with {self.method} that takes a precomputed matrix")
+            said.append(f"an object with {self.method[0]} that takes {self.method[1]}")
+        if self.folder:
+            said.append("the path of a folder")
         if self.edges:
             said.append("an increasing sequence of at least two distances >= 0")
         if self.mapping:
@@ -143,7 +150,7 @@ RULES: dict[str, Rule] = {
     "margin": Rule(words=("auto",), real=(-INF, INF), level=True),
     "hinge": Rule(flag=True),
     "within_range": Rule(flag=True),
-    "clusterer": Rule(words=CLUSTERERS, method="fit_predict"),
+    "clusterer": Rule(words=CLUSTERERS, method=("fit_predict", "a precomputed matrix")),
     "eps": Rule(words=("auto",), real=(0, INF), level=True),
     "min_samples": Rule(words=("auto",), integer=(1, INF)),
     "min_cluster_size": Rule(words=("auto",), integer=(1, INF), none=True),

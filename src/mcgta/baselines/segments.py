@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import pdist
+from sklearn.utils.validation import check_memory
 from threadpoolctl import threadpool_limits
 
 from mcgta.baselines.base import K_RULE, Baseline, Task, need
@@ -44,6 +46,8 @@ class SegmentStates(Baseline):
     min_size : least rows of a segment; for "normal" more than the features, which is seen to
     jump : "normal" only: change points are multiples of this, 5 by default; 1 allows all and is slow
     random_state : seed of the sample that gives the kernel's width, the median distance
+    memory : where change points are kept, so that other numbers of states of the same data cost little: a folder, or an
+        object with joblib's ``cache``, as in scikit-learn. None keeps nothing
 
     After ``fit``, ``n_segments_`` tells how many segments there were.
     """
@@ -54,6 +58,7 @@ class SegmentStates(Baseline):
         "penalty": Rule(real=(0, INF), above=True, none=True),
         "min_size": Rule(integer=(1, INF)),
         "jump": Rule(integer=(1, INF), none=True),
+        "memory": Rule(none=True, method=("cache", "a function"), folder=True),
     }
     _metrics: ClassVar[tuple[str, ...] | None] = ("time",)
 
@@ -68,6 +73,7 @@ class SegmentStates(Baseline):
         min_size: int = 10,
         jump: int | None = None,
         random_state: Any = 0,
+        memory: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.cost = cost
@@ -75,16 +81,19 @@ class SegmentStates(Baseline):
         self.min_size = min_size
         self.jump = jump
         self.random_state = random_state
+        self.memory = memory
 
     def _label(self, task: Task) -> Labels:
         if self.jump is not None and self.cost != "normal":
             raise ValueError(f"jump={self.jump!r} has no effect with cost={self.cost!r}; it must be None")
-        ruptures = need("ruptures", "ruptures", "SegmentStates")
+        need("ruptures", "ruptures", "SegmentStates")
         scale = task.X.std(axis=0)
         X = (task.X - task.X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
         width = _median_square(X, task.seed) if self.cost == "rbf" else 1.0
+        memory = os.fspath(self.memory) if isinstance(self.memory, os.PathLike) else self.memory
+        cut = check_memory(memory).cache(find_segments)
         with threadpool_limits(1):
-            segments = [rows[part] for rows in task.series for part in self._cut(ruptures, X[rows], width)]
+            segments = cut(X, task.series, self.cost, self.penalty, self.min_size, self.jump, width)
             states = merge(X, segments, self.n_clusters)
         self.n_segments_ = len(segments)
         labels = np.empty(len(X), dtype=np.int64)
@@ -92,25 +101,32 @@ class SegmentStates(Baseline):
             labels[rows] = state
         return labels
 
-    def _cut(self, ruptures: Any, X: Array, width: float) -> list[slice]:
-        """Return the segments of one series."""
-        count, d = X.shape
-        least = max(self.min_size, d + 1) if self.cost == "normal" else self.min_size
-        if count < 2 * least:
-            return [slice(0, count)]
-        penalty = self.penalty
-        if penalty is None:
-            penalty = float(np.log(count) * {"rbf": 0.5, "normal": d * (d + 3) / 4, "linear": d}[self.cost])
-        if self.cost == "normal":
-            jump = min(self.jump or _JUMP, count)
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="New behaviour in v1.1.5")  # constant segments get a variance
-                detector = ruptures.Pelt(model="normal", min_size=least, jump=jump)
-        else:
-            params = {"gamma": 1.0 / width} if self.cost == "rbf" else None
-            detector = ruptures.KernelCPD(kernel=self.cost, params=params, min_size=least)
-        ends = [0, *map(int, detector.fit(X).predict(pen=penalty))]
-        return [slice(a, b) for a, b in pairwise(ends)]
+
+def find_segments(
+    X: Array, series: list[Index], cost: str, penalty: float | None, min_size: int, jump: int | None, width: float
+) -> list[Index]:
+    """Return the rows of each segment of each series; parameters as in :class:`SegmentStates`, and the kernel's width."""
+    return [rows[part] for rows in series for part in _cut(X[rows], cost, penalty, min_size, jump, width)]
+
+
+def _cut(X: Array, cost: str, penalty: float | None, min_size: int, jump: int | None, width: float) -> list[slice]:
+    """Return the segments of one series."""
+    ruptures = need("ruptures", "ruptures", "SegmentStates")
+    count, d = X.shape
+    least = max(min_size, d + 1) if cost == "normal" else min_size
+    if count < 2 * least:
+        return [slice(0, count)]
+    if penalty is None:
+        penalty = float(np.log(count) * {"rbf": 0.5, "normal": d * (d + 3) / 4, "linear": d}[cost])
+    if cost == "normal":
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="New behaviour in v1.1.5")  # constant segments get a variance
+            detector = ruptures.Pelt(model="normal", min_size=least, jump=min(jump or _JUMP, count))
+    else:
+        params = {"gamma": 1.0 / width} if cost == "rbf" else None
+        detector = ruptures.KernelCPD(kernel=cost, params=params, min_size=least)
+    ends = [0, *map(int, detector.fit(X).predict(pen=penalty))]
+    return [slice(a, b) for a, b in pairwise(ends)]
 
 
 def _median_square(X: Array, seed: int) -> float:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import joblib
 import numpy as np
 from sklearn.metrics import silhouette_score
 
@@ -29,6 +30,30 @@ Attempts = Iterator[Attempt]
 _FAILURES = (ValueError, ArithmeticError, RuntimeError, np.linalg.LinAlgError)  # of one setting; others are tried
 _MOST_CLUSTERS = 8
 _SILHOUETTE_ROWS = 2_000
+_REMEMBERED = 32  # results
+
+
+class _Shared:
+    """Remembers, in the manner of joblib's Memory, what fits of one cell have in common; every cell has its own process."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def cache(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that looks up what it was asked before."""
+
+        def remember(*args: Any) -> Any:
+            key = f"{function.__qualname__} {joblib.hash(args)}"
+            if key not in self._known:
+                if len(self._known) == _REMEMBERED:
+                    del self._known[next(iter(self._known))]
+                self._known[key] = function(*args)
+            return self._known[key]
+
+        return remember
+
+
+_SHARED = _Shared()
 
 
 @dataclass(frozen=True)
@@ -84,8 +109,10 @@ class Peer:
         """Return the estimator."""
         module, name = self.place.split(":")
         kind = getattr(import_module(f"mcgta.baselines.{module}"), name)
-        options = {**self.fixed, **params}
-        return kind(**options, random_state=seed) if "random_state" in kind().get_params() else kind(**options)
+        shared = {"random_state": seed, "memory": _SHARED}
+        return kind(
+            **{**self.fixed, **params}, **{name: shared[name] for name in shared if name in kind().get_params()}
+        )
 
     def attempt(self, problem: Problem, seed: int, params: Params) -> tuple[Attempt, Any]:
         """Fit with these parameters."""
@@ -118,27 +145,33 @@ class Peer:
             several = 1 < len(np.unique(labels)) < rows.size
             return float(silhouette_score(problem.X[rows], labels)) if several else -1.0
 
-        yield self._best_count(problem, seed, range(2, _MOST_CLUSTERS + 1), worth)
+        yield from self._best_count(problem, seed, range(2, _MOST_CLUSTERS + 1), worth)
 
     def by_bic(self, problem: Problem, seed: int) -> Attempts:
         """K of the least Bayesian information criterion, which the estimator keeps as ``bic_``."""
-        yield self._best_count(problem, seed, range(1, _MOST_CLUSTERS + 1), lambda _, model: -float(model.bic_))
+        yield from self._best_count(problem, seed, range(1, _MOST_CLUSTERS + 1), lambda _, model: -float(model.bic_))
 
     def _best_count(
         self, problem: Problem, seed: int, counts: Iterable[int], worth: Callable[[Attempt, Any], float]
-    ) -> Attempt:
-        found: list[tuple[float, Attempt]] = []
-        failed = ""
+    ) -> Attempts:
+        """Yield the best so far after each number of clusters, so that a cap leaves something; of equal ones the first.
+
+        A number that fails is passed over; where all do, the last failure is the cell's.
+        """
+        best: tuple[float, Attempt] | None = None
+        failure: Exception | None = None
         for k in counts:
             try:
                 attempt, model = self.attempt(problem, seed, {"n_clusters": k})
             except _FAILURES as error:
-                failed = str(error)
+                failure = error
                 continue
-            found.append((worth(attempt, model), attempt))
-        if not found:
-            raise ValueError(failed)
-        return max(found, key=lambda pair: pair[0])[1]
+            value = worth(attempt, model)
+            if best is None or value > best[0]:
+                best = value, attempt
+            yield best[1]
+        if best is None and failure is not None:
+            raise failure
 
     def by_rule(self, rule: Callable[[Problem], Params]) -> Callable[[Problem, int], Attempts]:
         """Parameters by a rule that looks at features and positions."""
