@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mcgta.datasets.cache import MissingDataError
 from mcgta.experiments.cells import Attempt, Cell, Solving, Unsuitable
 
 TRUTH = np.repeat(np.arange(4), 25)
@@ -53,7 +54,7 @@ def attempts(cell):
             held.append(np.ones(1_000_000))
             time.sleep(0.02)
     elif method == "hogs in a child":
-        code = "import time; b = bytearray(600_000_000); b[::4096] = bytes(len(b[::4096])); time.sleep(60)"
+        code = "import time; b = b'x' * 450_000_000; time.sleep(60)"
         subprocess.run([sys.executable, "-c", code], check=True)
     elif method == "raises":
         raise ValueError("several\nlines, of which the last says why")
@@ -76,7 +77,9 @@ def attempts(cell):
     elif method == "no package":
         import a_package_that_is_not_there  # noqa: F401
     elif method == "no data":
-        raise FileNotFoundError("the files of 'climate' are not there. Looked in /home for one of\n  - climate.csv")
+        raise MissingDataError("the files of 'climate' are not there. Looked in /home for one of\n  - climate.csv")
+    elif method == "no file":
+        Path("a file that is not there").read_text()
     elif method == "stuck":
         yield Attempt({"iterations": 100}, shuffled(0.2), note="100 iterations", converged=False)
     elif method == "diverges":
@@ -101,6 +104,11 @@ def attempts(cell):
         (place / f"{os.getpid()}.tmp").write_text(f"{os.getpid()} {child.pid}")
         (place / f"{os.getpid()}.tmp").rename(place / f"{os.getpid()}.pid")
         time.sleep(60)
+
+
+def has_data(name):
+    """Whether a data set is there."""
+    return name != "climate"
 
 
 def prepare():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import subprocess
@@ -102,11 +103,85 @@ def test_cells_that_met_a_smaller_cap_are_kept_and_named(tmp_path, capsys):
     bench(*asked, "--seconds", 50)
     assert "kept although" not in capsys.readouterr().err
     bench(*asked, "--seconds", 60)
-    said = "kept although they had met a cap on time below 60 s: 2; to run them again, add --again capped"
+    said = "kept although they had met a smaller cap than there is now: 2; to run them again, add --again capped"
     assert said in capsys.readouterr().err
     bench(*asked, "--seconds", 60, "--again", "capped")
     assert "kept although" not in capsys.readouterr().err
     assert {one["caps"]["seconds"] for one in read_records(tmp_path / "results.jsonl")} == {60.0}
+
+
+def test_cells_that_met_a_smaller_cap_on_memory_are_named_too(tmp_path, capsys):
+    asked = ("baselines", "--data", "climate", "--method", "good", "--seeds", 1, "--out", tmp_path)
+    bench(*asked)
+    known = read_records(tmp_path / "results.jsonl")
+    for one, status in zip(known, ("memory", "capped"), strict=True):
+        record = {**one, "status": status, "note": "held 2 GB, more than 1 GB", "caps": {"seconds": 600, "memory": 1e9}}
+        add_record(tmp_path / "results.jsonl", record)
+    capsys.readouterr()
+    bench(*asked, "--memory", "1GB")
+    assert "kept although" not in capsys.readouterr().err
+    bench(*asked, "--memory", "3GB")
+    assert "smaller cap than there is now: 2; to run them again, add --again capped memory" in capsys.readouterr().err
+
+
+def test_results_of_other_code_are_kept_and_named(tmp_path, capsys):
+    asked = ("baselines", "--data", "climate", "--method", "good", "unsuitable", "--seeds", 1, "--out", tmp_path)
+    bench(*asked)
+    assert "other versions" not in capsys.readouterr().err
+    for one in read_records(tmp_path / "results.jsonl"):
+        add_record(tmp_path / "results.jsonl", {**one, "code": "0.0.1"})
+    about = json.loads((tmp_path / "environment.json").read_text())
+    (tmp_path / "environment.json").write_text(json.dumps([{**about[0], "code": "0.0.1"}]))
+    bench(*asked)
+    told = capsys.readouterr().err
+    assert "kept from other versions of mcgta, this being " in told
+    assert ": 2 of 0.0.1; to run all again, add --fresh" in told
+    bench(*asked, "--fresh")
+    assert "other versions" not in capsys.readouterr().err
+    assert [one["code"] for one in json.loads((tmp_path / "environment.json").read_text())] == [
+        "0.0.1",
+        about[0]["code"],
+    ]
+
+
+def test_cells_whose_data_have_come_are_run(tmp_path, capsys, monkeypatch):
+    asked = ("baselines", "--method", "good", "--seeds", 1, "--out", tmp_path)
+    bench(*asked)
+    for one in read_records(tmp_path / "results.jsonl"):
+        add_record(tmp_path / "results.jsonl", {**one, "status": "missing data", "note": "no files"})
+    capsys.readouterr()
+    bench(*asked)  # those of pavement are there
+    told = capsys.readouterr().err
+    assert told.count(" of 2  baselines  pavement  good") == 2
+    assert "missing data: climate. Their loaders (mcgta.datasets.load_...) download what can be had" in told
+    monkeypatch.setattr(bench_cells, "has_data", lambda name: True)
+    bench(*asked)
+    assert capsys.readouterr().err.count(" of 2  baselines  climate  good") == 2
+    assert {one["status"] for one in read_records(tmp_path / "results.jsonl")} == {"ok"}
+
+
+def test_a_folder_that_another_run_works_in_is_refused(tmp_path, capsys):
+    with command._alone(tmp_path):
+        assert bench("--method", "good", "--quick", "--out", tmp_path) == 2
+    assert f"--out {tmp_path} is in use by another run; wait for it" in capsys.readouterr().err
+    assert bench("--method", "good", "--quick", "--out", tmp_path) == 0
+
+
+def test_more_jobs_than_there_is_memory_for_are_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "budget", lambda: 10**9)
+    assert bench("--jobs", 6, "--out", tmp_path) == 2
+    said = "--jobs 6 leaves 167 MB of memory for each cell, and 200 MB is the least; it must be 5 at most, or --memory"
+    assert said in capsys.readouterr().err
+    assert bench("--jobs", 6, "--memory", "300MB", "--method", "good", "--quick", "--out", tmp_path) == 0
+
+
+def test_a_disk_that_fills_up_meanwhile_is_said_in_one_line(tmp_path, capsys, monkeypatch):
+    def full(*_):
+        raise OSError("is there space left?")
+
+    monkeypatch.setattr("mcgta.experiments.runner.add_record", full)
+    assert bench("--method", "good", "--quick", "--out", tmp_path) == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith("cannot be used: is there space left?")
 
 
 def test_cells_are_listed_with_what_is_known_of_them(tmp_path, capsys):
@@ -260,7 +335,7 @@ def test_what_is_missing_is_named_once_with_what_to_do(tmp_path, capsys):
     assert bench("--render", "--out", tmp_path) == 0
     told = capsys.readouterr().err
     assert told.count("climate") == 1
-    assert "--again 'missing data'" in told
+    assert "Their loaders" in told
 
 
 def test_an_interrupt_while_figures_are_drawn_is_no_accident(tmp_path, capsys):

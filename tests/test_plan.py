@@ -128,6 +128,42 @@ def test_tuning_gives_an_attempt_after_the_other(name: str) -> None:
     assert first.params != second.params
 
 
+@pytest.mark.parametrize("name", ["series", "long series", "regions"])
+def test_made_data_are_of_all_five_clusters_and_differ_by_seed(name: str) -> None:
+    one, again, other = (SOURCES[name].make(seed) for seed in (0, 0, 1))
+    assert one.clusters == other.clusters == 5
+    np.testing.assert_array_equal(one.X, again.X)
+    assert not np.array_equal(one.X, other.X)
+
+
+def test_seeds_that_are_asked_for_are_run_wherever_data_or_method_are_random() -> None:
+    def count(*chosen) -> int:
+        return len(plan.cells(*chosen, seeds=5))
+
+    assert count(["runtime"], ["series"], ["dbscan"]) == count(["curves"], ["series"], ["beta=0.5"]) == 5
+    assert count(["runtime"], ["pavement"], ["dbscan"]) == count(["curves"], ["pavement"], ["beta=0.5"]) == 1
+    assert len(plan.cells(["runtime", "curves"], ["series"], ["dbscan", "beta=0.5"])) == 2
+
+
+@pytest.mark.parametrize("setting", ["given", "free"])
+def test_a_fit_is_timed_after_one_on_a_piece(setting: str, monkeypatch) -> None:
+    sizes = []
+    genuine = Problem.fit
+    monkeypatch.setattr(Problem, "fit", lambda self, model: sizes.append(len(self.X)) or genuine(self, model))
+    cell = Cell("baselines", "series", "gmm", setting, 0)
+    solving = plan.solve(cell)
+    assert sizes == ([500] if setting == "given" else [])  # before the clock starts
+    next(solving.attempts)
+    assert sizes[-1] == 1000
+    assert not any(one.table == "runtime" and one.method == "gmm" for one in plan.cells())
+
+
+def test_a_data_set_is_there_if_it_is_made_or_has_its_files(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("MCGTA_DATA", str(tmp_path))
+    assert plan.has_data("series")
+    assert not plan.has_data("gesture")
+
+
 def test_a_method_for_time_does_not_suit_maps() -> None:
     with pytest.raises(Unsuitable, match="time"):
         METHODS["ticc"].attempts("given", small(SPACE), 0)
@@ -159,8 +195,13 @@ def test_with_many_observations_each_beta_is_an_attempt_over_a_coarser_grid(monk
     asked.clear()
     monkeypatch.setattr(methods, "TABLED", 100)
     many = [attempt.params for attempt in METHODS["mcgta"].attempts("tuned", small(TIME), 0)]
-    assert [(params["n_neighbors"], params["beta"]) for params in many[:3]] == [(90, 0.5), (90, 1.0), (30, 0.5)]
-    assert all(grid["margin_in_sills"] == (0.25,) for grid in asked)
+    assert [(params["beta"], params["n_neighbors"]) for params in many[:4]] == [
+        (0.5, 90),
+        (0.5, 30),
+        (0.5, 180),
+        (1.0, 90),
+    ]
+    assert all(grid["margin_in_sills"] == (0.25, 0.0) and len(grid["eps_quantile"]) == 16 for grid in asked)
 
 
 def test_a_setting_of_ours_that_fails_is_an_attempt_without_labels(monkeypatch) -> None:

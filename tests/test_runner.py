@@ -50,6 +50,7 @@ ENDS = {
     "unsuitable": "unsuitable",
     "no package": "missing package",
     "no data": "missing data",
+    "no file": "failed",
 }
 
 
@@ -155,7 +156,7 @@ def test_processes_that_a_cell_leaves_behind_are_ended(ran):
 
 
 def test_what_it_ran_with_is_written_beside_the_results_without_a_date(ran, folder):
-    about = json.loads((folder / "environment.json").read_text())
+    (about,) = json.loads((folder / "environment.json").read_text())
     assert about["packages"]["numpy"] == np.__version__
     assert about["cores"] == os.cpu_count()
     assert not any("date" in name or "time" in name for name in about)

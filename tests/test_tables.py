@@ -155,6 +155,20 @@ def test_the_overview_has_tuned_and_free_side_by_side():
     assert found["GMM"] == ["**80.0** / not run", "- / not run"]
 
 
+def test_a_setting_that_a_method_does_not_have_is_told_from_data_that_do_not_suit_it():
+    records = [record(ari=70.0), record(setting="free", status="unsuitable", ari=None)]
+    records += [record("gmm", setting=setting, status="unsuitable", ari=None) for setting in ("tuned", "free")]
+    found = {row[0]: row[1:] for row in rows_of(tables.render_overview(records), "## ARI")[1]}
+    assert found == {"MC-GTA": ["**70.0** / none"], "GMM": ["-"]}
+
+
+def test_the_paper_has_no_figure_for_what_is_found_without_labels():
+    records = [record("kl", table="dissimilarity"), record("kl", table="dissimilarity", setting="free")]
+    _, rows = rows_of(tables.render(records), "### pavement")
+    shown = {row[1]: row[-2:] for row in rows if row[0] == "KL divergence"}
+    assert shown == {"tuned": [f"{value:.2f}" for value in paper.ABLATIONS["dissimilarity"]["kl"]], "free": ["", ""]}
+
+
 def test_the_overview_for_a_terminal_is_aligned():
     records = [record(ari=7.0), record("gmm", ari=80.0), record("a long name of a method", data="climate")]
     title, head, *rows = tables.overview_text(records).splitlines()

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from mcgta.datasets.cache import MissingDataError
 from mcgta.experiments.cells import Attempt, Cell, Solving, Unsuitable
 from mcgta.experiments.results import plain
 from mcgta.experiments.scoring import score, score_ari
@@ -53,7 +54,7 @@ def work(cell: Cell, solve: Solve, pipe: Connection) -> None:
         tell({"status": "unsuitable", "error": str(error)})
     except ImportError as error:
         tell({"status": "missing package", "error": _last_line(error)})
-    except FileNotFoundError as error:
+    except MissingDataError as error:
         tell({"status": "missing data", "error": _first_sentence(error)})
     except MemoryError as error:
         tell({"status": "memory", "error": _last_line(error)})

@@ -14,18 +14,20 @@ from typing import Any, Protocol
 
 from mcgta.datasets.cache import VARIABLE
 from mcgta.experiments.cells import STATUSES, Cell, Solving
+from mcgta.experiments.environment import code_version
 from mcgta.memory import budget, read_size, say_size
 
 RESULTS, TABLES, FIGURES = "results.jsonl", "tables.md", "figures"
 
 Record = dict[str, Any]
 
-_CAPPED = ("capped", "time")
+_NOT_RUN = ("unsuitable", "missing data", "missing package")
 _LEAST = 200e6  # bytes that any cell needs
 
 _CURES = {
-    "missing data": f"Put files where {VARIABLE} says, or call their loaders once, which download what can be had",
-    "missing package": "Install what is named",
+    "missing data": f"Their loaders (mcgta.datasets.load_...) download what can be had, and say of other files where to get "
+    f"them; folders in {VARIABLE} are looked through. Then run this again",
+    "missing package": "Install what is named, then add --again 'missing package'",
 }
 """What to do about cells that have not been run for want of something."""
 
@@ -46,6 +48,9 @@ class Plan(Protocol):
         quick: bool = False,
     ) -> list[Cell]:
         """Return the cells of these tables, data sets and methods, None being all; ``quick`` leaves out what takes long."""
+
+    def has_data(self, name: str) -> bool:
+        """Whether a data set is there now."""
 
     def prepare(self) -> None:
         """Do what is done once, before the first cell is run."""
@@ -125,7 +130,8 @@ def run(args: argparse.Namespace, plan: Plan | None = None, figures: Figures | N
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        _say(f"interrupted; {args.out / RESULTS} has what was done, and the same command goes on from there")
+        then = "begins anew, as --fresh says" if args.fresh else "goes on from there"
+        _say(f"interrupted; {args.out / RESULTS} has what was done, and the same command {then}")
         return 130
 
 
@@ -153,27 +159,51 @@ def _run(args: argparse.Namespace, plan: Plan, figures: Figures | None) -> int:
             f"{len(cells)} cells, {args.jobs} at a time, each up to {args.seconds:g} s of the processor and "
             f"{'any amount' if memory is None else say_size(int(memory))} of memory"
         )
-        _tell_of_caps(cells, records, args)
         with _writing(args.out):  # before anything takes time
             args.out.mkdir(parents=True, exist_ok=True)
             open(file, "ab").close()
-        if _left(cells, records, args):
-            plan.prepare()
-        run_cells(
-            cells,
-            plan.solve,
-            file,
-            jobs=args.jobs,
-            seconds=args.seconds,
-            memory=memory,
-            again=args.again,
-            fresh=args.fresh,
-            progress=_tell,
-        )
-        records = read_records(file)
+        with _alone(args.out), _writing(args.out):
+            _tell_of_kept(cells, records, args, memory)
+            anew = _found_since(cells, records, plan)
+            if anew or _left(cells, records, args):
+                plan.prepare()
+            run_cells(
+                cells,
+                plan.solve,
+                file,
+                jobs=args.jobs,
+                seconds=args.seconds,
+                memory=memory,
+                again=args.again,
+                anew=anew,
+                fresh=args.fresh,
+                progress=_tell,
+            )
+            records = read_records(file)
     with _writing(args.out):
         _render(args.out, records, cells, figures)
     return 0
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other runs out of the folder, where the system has locks that end with their process."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise _Refused(f"--out {folder} is in use by another run; wait for it, or give another folder") from error
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(held)
 
 
 @contextmanager
@@ -224,22 +254,37 @@ def _left(cells: list[Cell], records: list[Record], args: argparse.Namespace) ->
     return args.fresh or any(cell.key not in ends or ends[cell.key] in args.again for cell in cells)
 
 
-def _tell_of_caps(cells: list[Cell], records: list[Record], args: argparse.Namespace) -> None:
-    """Say that cells are kept which had met a smaller cap than there is now."""
+def _found_since(cells: list[Cell], records: list[Record], plan: Plan) -> set[str]:
+    """Return the keys of cells whose data were missing and are there now."""
+    wanted = {cell.key for cell in cells}
+    missing = [one for one in records if one["key"] in wanted and one["status"] == "missing data"]
+    there = {data for data in {one["data"] for one in missing} if plan.has_data(data)}
+    return {one["key"] for one in missing if one["data"] in there}
+
+
+def _tell_of_kept(cells: list[Cell], records: list[Record], args: argparse.Namespace, memory: float | None) -> None:
+    """Say that cells are kept which had met a smaller cap than there is now, or were run by other code."""
     wanted = set() if args.fresh else {cell.key for cell in cells}
-    short = [
-        one["status"]
-        for one in records
-        if one["key"] in wanted
-        and one["status"] in _CAPPED
-        and one["status"] not in args.again
-        and (one.get("caps") or {}).get("seconds", 0) < args.seconds
-    ]
+    kept = [one for one in records if one["key"] in wanted and one["status"] not in args.again]
+    short = [one["status"] for one in kept if _met_less(one, args.seconds, memory)]
     if short:
         _say(
-            f"kept although they had met a cap on time below {args.seconds:g} s: {len(short)}; to run them again, add --again "
+            f"kept although they had met a smaller cap than there is now: {len(short)}; to run them again, add --again "
             f"{' '.join(sorted(set(short)))}"
         )
+    ran = [one for one in kept if one["status"] not in _NOT_RUN]
+    others = Counter(one.get("code") or "unknown" for one in ran if one.get("code") != code_version())
+    if others:
+        listed = ", ".join(f"{count} of {code}" for code, count in others.items())
+        _say(f"kept from other versions of mcgta, this being {code_version()}: {listed}; to run all again, add --fresh")
+
+
+def _met_less(record: Record, seconds: float, memory: float | None) -> bool:
+    """Whether a cell had met a smaller cap than these."""
+    caps, status = record.get("caps") or {}, record["status"]
+    if status == "memory" or (status == "capped" and "held" in record["note"]):
+        return (caps.get("memory") or math.inf) < (memory or math.inf)
+    return status in ("capped", "time") and caps.get("seconds", 0) < seconds
 
 
 def _warn_of_folders() -> None:
@@ -251,7 +296,12 @@ def _warn_of_folders() -> None:
 def _share(jobs: int) -> int | None:
     """What a cell may hold, if nobody says: its share of what may be used."""
     free = budget()
-    return None if free is None else max(1, free // jobs)
+    if free is not None and free // jobs < _LEAST:
+        raise _Refused(
+            f"--jobs {jobs} leaves {say_size(free // jobs)} of memory for each cell, and {say_size(int(_LEAST))} is the least; "
+            f"it must be {max(1, int(free // _LEAST))} at most, or --memory must be set"
+        )
+    return None if free is None else free // jobs
 
 
 def _render(folder: Path, records: list[Record], cells: list[Cell], figures: Figures | None) -> None:
@@ -274,7 +324,7 @@ def _render(folder: Path, records: list[Record], cells: list[Cell], figures: Fig
             str(one["data" if "data" in status else "note"]) for one in records if one["status"] == status
         )
         if lacking:
-            _say(f"{status}: {'; '.join(lacking)}. {cure}, then add --again {status!r}")
+            _say(f"{status}: {'; '.join(lacking)}. {cure}")
     for file in files:
         if file.exists():
             _say(str(file))

@@ -39,8 +39,18 @@ def environment() -> dict[str, Any]:
 
 
 def write_environment(file: Path) -> None:
-    """Write it as JSON."""
-    file.write_text(json.dumps(environment(), indent=1) + "\n", encoding="utf-8")
+    """Write it as JSON, beside those of other code, or of other machines and packages, that the file has."""
+    here, others = environment(), _read_environments(file)
+    if here not in others:
+        file.write_text(json.dumps([*others, here], indent=1) + "\n", encoding="utf-8")
+
+
+def _read_environments(file: Path) -> list[Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # not there, or damaged: it can be written anew
+        return []
+    return found if isinstance(found, list) else []
 
 
 def code_version() -> str:

@@ -21,13 +21,14 @@ from sklearn.metrics import silhouette_score
 from mcgta.estimator import MCGTA
 from mcgta.experiments.cells import Attempt, Unsuitable
 from mcgta.experiments.problems import SPACE, TIME, Problem
+from mcgta.tuning.grid import QUANTILES
 from mcgta.tuning.tune import TABLED, tune
 
 Params = dict[str, Any]
 Grid = Callable[[Problem], Iterable[Params]]
 Attempts = Iterator[Attempt]
 
-_FAILURES = (ValueError, ArithmeticError, RuntimeError, np.linalg.LinAlgError)  # of one setting; others are tried
+FAILURES = (ValueError, ArithmeticError, RuntimeError, np.linalg.LinAlgError)  # of one setting; others are tried
 _MOST_CLUSTERS = 8
 _SILHOUETTE_ROWS = 2_000
 _REMEMBERED = 32  # results
@@ -133,7 +134,7 @@ class Peer:
         for count, params in itertools.product(counts, list(self.grid(problem))):
             try:
                 yield self.attempt(problem, seed, {**count, **params})[0]
-            except _FAILURES as error:
+            except FAILURES as error:
                 yield Attempt({**count, **params}, None, note=str(error), converged=False)
 
     def by_silhouette(self, problem: Problem, seed: int) -> Attempts:
@@ -163,7 +164,7 @@ class Peer:
         for k in counts:
             try:
                 attempt, model = self.attempt(problem, seed, {"n_clusters": k})
-            except _FAILURES as error:
+            except FAILURES as error:
                 failure = error
                 continue
             value = worth(attempt, model)
@@ -200,27 +201,32 @@ def peer_method(
     return Method(title, peer.given if peer.counts else None, peer.tuned, free, **rest)
 
 
-_COARSE = {"margin_in_sills": (0.25,), "min_samples_in_neighbors": (1.5, 0.5)}
+_COARSE = {
+    "margin_in_sills": (0.25, 0.0),
+    "min_samples_in_neighbors": (1.5, 0.5),
+    "eps_quantile": QUANTILES[::2],
+}
 """What is left of the grid of ours where there are so many observations that the whole of it would take hours."""
 
 
 def neighborhood_sizes(problem: Problem) -> tuple[int, ...]:
     """Sizes of the neighbourhood to tune over, most promising first: where there are many observations, larger ones, too."""
-    return (30, 20, 45) if len(problem.X) <= TABLED else (90, 30, 180, 45)
+    return (30, 20, 45) if len(problem.X) <= TABLED else (90, 30, 180)
 
 
 def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int], Attempts]:
     """Tune ours by all labels: an attempt for each size of the neighbourhood and each other value that changes models.
 
     Beyond what a table of pairs is kept for, each beta is an attempt, too, so that a cap leaves something, and the grid is
-    coarser. A setting that fails is an attempt without labels, which says why.
+    coarser; every size comes before the next beta, so that with and without the constraint the same are tried. A setting
+    that fails is an attempt without labels, which says why.
     """
 
     def attempts(problem: Problem, seed: int) -> Attempts:
         full = {"n_neighbors": neighborhood_sizes(problem), **grid}
         names = ["n_neighbors", "dissimilarity", "covariance", "clusterer"]
         if len(problem.X) > TABLED:
-            names.append("beta")
+            names.insert(0, "beta")
             full |= {name: values for name, values in _COARSE.items() if len(full.get(name, ())) > 1}
         outer = {name: full[name] for name in names if name in full}
         inner = {name: values for name, values in full.items() if name not in outer}
@@ -237,7 +243,7 @@ def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int]
                     folds=4,
                     progress=False,
                 )
-            except _FAILURES as error:
+            except FAILURES as error:
                 yield Attempt({**fixed, **models}, None, note=str(error), converged=False)
                 continue
             note = f"held out in blocks: {100 * found.score:.1f} ± {100 * found.spread:.1f} of {len(found.settings)} settings"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 
+from mcgta.datasets.cache import MissingDataError
 from mcgta.experiments.ablations import ABLATIONS, curve_method, curve_variants
 from mcgta.experiments.catalogue import METHODS
 from mcgta.experiments.cells import SETTINGS, Cell, Solving
@@ -20,8 +21,7 @@ QUICK = ("series", "pavement")
 """Data sets of about 1,000 observations."""
 
 _ABLATED = ("pavement",)
-_CURVED = ("pavement", "series")
-_TIMED = ("gmm", "ticc-beta0", "ticc", "fast-ticc", "sticc-beta0", "sticc", "mcgta-wo", "mcgta", "mcgta-refined")
+_CURVED = ("pavement", "series", "inat")
 
 
 def cells(
@@ -36,7 +36,7 @@ def cells(
     Parameters
     ----------
     seeds : how many, where the data or the method depend on it; None for as many as the data set has in the paper's tables,
-        and one for tuning on given data
+        and one for tuning on given data, for run times, ablations and curves
     quick : whether to keep to small data sets and one seed
     """
     most = 1 if quick and seeds is None else seeds
@@ -58,17 +58,19 @@ def _every(most: int | None) -> Iterator[Cell]:
             for setting in SETTINGS:
                 for seed in range(_seeds(data, method, setting, most)):
                     yield Cell("baselines", data, name, setting, seed)
-            if name in _TIMED:
-                yield Cell("runtime", data, name, "given", 0)
+            if method.given is None:  # where K is given, that is the fit whose time is taken
+                for seed in range(_seeds(data, method, "given", most or 1)):
+                    yield Cell("runtime", data, name, "given", seed)
     for table, variants in ABLATIONS.items():
         for data in _ABLATED:
             for name, method in variants.items():
-                yield Cell(table, data, name, "tuned", 0)
-                if method.free is not None:
-                    yield Cell(table, data, name, "free", 0)
+                for setting in ("tuned", "free") if method.free is not None else ("tuned",):
+                    for seed in range(_seeds(data, method, setting, most or 1)):
+                        yield Cell(table, data, name, setting, seed)
     for data in _CURVED:
         for name in curve_variants():
-            yield Cell("curves", data, name, "tuned", 0)
+            for seed in range(_seeds(data, curve_method(name), "tuned", most or 1)):
+                yield Cell("curves", data, name, "tuned", seed)
 
 
 def _seeds(data: str, method: Method, setting: str, most: int | None) -> int:
@@ -77,6 +79,17 @@ def _seeds(data: str, method: Method, setting: str, most: int | None) -> int:
     if not source.made and (not method.random or (setting == "tuned" and most is None)):
         return 1
     return source.seeds if most is None else most
+
+
+def has_data(name: str) -> bool:
+    """Whether a data set is there now: made, or its files in their places."""
+    try:
+        SOURCES[name].make(0)
+    except MissingDataError:
+        return False
+    except (ValueError, OSError):
+        pass  # it is there, but damaged, which its cells will tell
+    return True
 
 
 def prepare() -> None:
@@ -89,7 +102,7 @@ def solve(cell: Cell) -> Solving:
     warnings.simplefilter("ignore")  # what a method has to say of itself is in its record
     problem = SOURCES[cell.data].make(cell.seed)
     method = METHODS[cell.method] if cell.table in ("baselines", "runtime") else _variant(cell)
-    if cell.table == "runtime":
+    if cell.table == "runtime" or (cell.setting == "given" and method.given is not None):
         attempts = timed(cell.method, method, problem, cell.seed)
     else:
         attempts = method.attempts(cell.setting, problem, cell.seed)

@@ -11,6 +11,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -47,6 +48,7 @@ def run_cells(
     wall: float | None = None,
     memory: float | None = None,
     again: Collection[str] = (),
+    anew: Collection[str] = (),
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> list[Record]:
@@ -59,9 +61,11 @@ def run_cells(
     out : file of results, one JSON object a line; lines of other cells are left alone, ``environment.json`` comes beside it
     jobs : cells that run at the same time, each on one thread
     seconds : of the processor that a cell may take
-    wall : seconds by the clock that a cell may take; None for six times ``seconds`` and a minute more
+    wall : seconds by the clock that a cell may take; None for six times ``seconds`` and a minute more, and as many times that
+        as there are jobs for each core
     memory : bytes that a cell may hold, its children included; None for no limit. It is looked at ten times a second
     again : cells that have ended with one of these statuses are run again
+    anew : keys of cells that are run again, however they have ended
     fresh : whether to run all cells again
     progress : is called with the number of cells done, how many there are to do, and the record, after each cell
 
@@ -76,8 +80,10 @@ def run_cells(
     repair(file)
     known = {} if fresh else {record["key"]: record for record in read_records(file)}
     named = {cell.key: cell for cell in cells}
-    left = [cell for key, cell in named.items() if key not in known or known[key]["status"] in again]
-    caps = _Caps(seconds, _WALL[0] * seconds + _WALL[1] if wall is None else wall, memory)
+    left = [cell for key, cell in named.items() if key not in known or known[key]["status"] in again or key in anew]
+    if wall is None:
+        wall = (_WALL[0] * seconds + _WALL[1]) * max(1.0, jobs / (os.cpu_count() or 1))
+    caps = _Caps(seconds, wall, memory)
     if left:
         write_environment(file.with_name("environment.json"))
     code = code_version()
@@ -208,10 +214,26 @@ def _start(cell: Cell, solve: Solve) -> _Job:
         context = multiprocessing.get_context("spawn")
     listener, speaker = context.Pipe(duplex=False)
     process = context.Process(target=work, args=(cell, solve, speaker), daemon=False)
-    with _environment():
+    with _environment(), _undisturbed():
         process.start()
     speaker.close()
     return _Job(cell, process, listener, time.monotonic())
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Put an interrupt off: in the middle of the talk with the server it would leave both with half a word."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[Any] = []
+    before = signal.signal(signal.SIGINT, lambda *told: heard.append(told))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard and callable(before):
+        before(*heard[0])
 
 
 @contextmanager

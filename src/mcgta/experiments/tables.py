@@ -21,6 +21,7 @@ FAMILIES = (
 """The methods of the paper, in its order."""
 
 BEYOND = "Not in the paper"
+NO_SETTING = "none"
 FIGURES = ("curves",)
 """Tables whose cells are shown as figures."""
 
@@ -34,9 +35,9 @@ _SINGLE = (
     '"ARI, noise single": each row of noise a class of its own; where it is lower, noise has passed for a cluster. '
 )
 _WORDS = (
-    '"-": the method does not suit the data. NC: it did not converge. time, memory: it met its cap. † the best of what was '
-    "tried when a cap was met. ‡ did not converge, but has labels. (k of m): k of m seeds have a result; such means are of "
-    "other data than those of all seeds, and not in bold."
+    '"-": the method does not suit the data. none: it has no such setting. NC: it did not converge. time, memory: it met its '
+    "cap. † the best of what was tried when a cap was met. ‡ did not converge, but has labels. (k of m): k of m seeds have a "
+    "result; such means are of other data than those of all seeds, and not in bold."
 )
 
 Mark = Callable[[str], str]
@@ -127,8 +128,7 @@ def render_ablation(table: str, records: Sequence[Record], cells: Sequence[Cell]
                 method_title(name, table),
                 _said_setting(board, data, name, setting),
                 *_scores(board.at(data, name, setting), setting, tops),
-                *(f"{value:z.2f}" for value in shown.get(name, ())),
-                *([""] * (2 - len(shown.get(name, ())))),
+                *_two(shown.get(name, ()) if setting != "free" else ()),  # the paper tunes by labels
             ]
             for name, setting in lines
         ]
@@ -175,7 +175,8 @@ def render_runtime(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str
     head = ("data", "method", "setting", "an attempt", "tried", "all that was tried", "peak", "before", "paper's fit")
     caption = (
         "Seconds of the processor, one thread, means over seeds. Peak of memory, and what the process held before it read "
-        "the data. What an attempt is: *given*, one fit, with K known; of MC-GTA, with and without constraint, at n = 30 and "
+        "the data. What an attempt is: *given*, one fit, with K known, after another on a piece of the data, so that no "
+        "compiler is timed; of methods without K by their rule; of MC-GTA, with and without constraint, at n = 30 and "
         "a radius found before; of mcgta as it comes, with its search for settings. The quickest of each data set is in "
         "bold. *tuned*, the best of those tried: one fit of a rival, but of MC-GTA a search over all settings of one "
         "neighbourhood, scored on held-out labels as well. *free*, all that the rule asks for, such as a fit for each K. "
@@ -284,6 +285,8 @@ def _overview(board: Board, mark: Mark, call: Mark) -> tuple[list[str], list[lis
         shown = []
         for setting, summary in found.items():
             text = summary.show("ari", "z.1f", spread=False)
+            if text == WORDS["unsuitable"] and any(other.results for other in found.values()):  # the data suit it
+                text = NO_SETTING
             top = summary.whole and text == tops[data, setting]
             shown.append((mark(text) if top else text) + (summary.mark if summary.results else ""))
         return " / ".join(shown)
@@ -352,6 +355,11 @@ def _title(board: Board, data: str) -> str:
 def _ablation_rank(name: str) -> tuple[int, str]:
     order = [*paper.ABLATIONS]
     return (order.index(name) if name in order else len(order), name)
+
+
+def _two(values: Sequence[float]) -> list[str]:
+    """Two columns of the paper's figures, empty where it has none."""
+    return [f"{value:z.2f}" for value in values] or ["", ""]
 
 
 def _join(*parts: str) -> str:
