@@ -186,6 +186,9 @@ def test_vehicle_is_read_from_the_authors_texts(tmp_path):
         ("1,2\n3,4\n", "3\n1\n", "lines have 2 numbers, expected 5 or more"),
         ("1,2,3,4,5\n", "3\n1\n", r"vehicle-label\.txt: there are 2 labels, but 1 lines"),
         ("1,2,3,4,5\n", "0.5\n", r"vehicle-label\.txt, line 1: '0.5' is not a whole number"),
+        ("1,2,3,4,5\n6,7,8,9,10\n", "3\n1e300\n", r"vehicle-label\.txt, line 2: '1e300' is no label"),
+        ("1,2,3,4,5\n", "9223372036854775808\n", r"vehicle-label\.txt, line 1: '9223372036854775808' is no label"),
+        ("1,2,3,4,5\n", "-9007199254740993\n", r"vehicle-label\.txt, line 1: '-9007199254740993' is no label"),
         ("", "3\n", r"vehicle-data\.txt is empty"),
     ],
 )
