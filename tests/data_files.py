@@ -14,7 +14,7 @@ def write(path: Path, text: str | bytes, encoding: str = "utf-8") -> Path:
     return path
 
 
-def pack(path: Path, members: dict[str, str]) -> Path:
+def pack(path: Path, members: dict[str, str] | dict[str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in members.items():
             archive.writestr(name, text)

@@ -8,6 +8,7 @@ import pytest
 import naive
 from mcgta.datasets.covariances import make_covariances, perturb
 from mcgta.datasets.synthetic import make_regions, make_series
+from mcgta.kernels.wasserstein import pack, wasserstein2_tile
 
 
 def segments(labels):
@@ -56,6 +57,27 @@ def test_a_wider_separation_is_kept():
     covs = make_covariances(3, 6, separation=1.8, rng=np.random.default_rng(0))
     for a, b in itertools.combinations(covs, 2):
         assert naive.wasserstein2(np.zeros(6), a, np.zeros(6), b) > 1.8**2
+
+
+@pytest.mark.parametrize("make", [make_series, make_regions])
+@pytest.mark.parametrize("separation", [0.0, 1e-8])
+def test_clusters_that_may_lie_near_each_other_are_still_different(make, separation):
+    for seed in range(10):
+        covs = make(50, separation=separation, random_state=seed).covariances
+        assert len(np.unique(covs, axis=0)) == 5
+
+
+@pytest.mark.parametrize(("count", "d", "separation"), [(200, 2, 0.0), (300, 2, 0.0), (300, 3, 1e-8), (450, 15, 1.0)])
+def test_there_are_covariances_for_hundreds_of_clusters(count, d, separation):
+    covs = make_covariances(count, d, separation=separation, rng=np.random.default_rng(0))
+    packed = pack(np.zeros((count, d)), covs)
+    assert len(np.unique(covs, axis=0)) == count
+    assert (wasserstein2_tile(packed, packed)[~np.eye(count, dtype=bool)] >= separation**2).all()
+
+
+def test_clusters_that_hardly_differ_are_not_refused_without_a_separation():
+    covs = make_covariances(50, 5, separation=0.0, log_scale=1e-9, rng=np.random.default_rng(0))
+    assert len(np.unique(covs, axis=0)) == 50
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -119,6 +141,7 @@ def test_centres_of_regions_lie_apart(seed):
     [
         (make_series, {"separation": 50.0}, "separation=50"),
         (make_series, {"n_features": 1, "n_clusters": 9}, "n_clusters=9"),
+        (make_series, {"n_features": 3, "n_clusters": 100_000}, "n_clusters=100000"),
         (make_regions, {"separation": 50.0, "n_clusters": 2}, "separation=50"),
         (make_regions, {"spacing": 20.0}, "spacing=20"),
         (make_regions, {"extent": 0.5}, "side 0.5"),

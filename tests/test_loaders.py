@@ -118,7 +118,18 @@ def test_prepared_arrays_come_before_all_else(tmp_path):
         (TS + "1,2,3:dirt\n1,2:dirt\n", r"n_features=3, but .*_TRAIN\.ts, line 9 has 2 entries"),
         (TS + "1,2,3\n", "line 8: a record must be values, a colon, and a class"),
         (TS + "1,2,3:\n", "line 8: a record must be"),
-        (TS + "1,2,3:4,5,6:dirt\n1,2,3:dirt\n", "line 9: 1 channels, but 2 in the first record"),
+        ("@data\n1,2,3:4,5,6:dirt\n1,2,3:dirt\n", "line 3: 1 channels, but 2 in the first record"),
+        (
+            TS + "1,2,3:dirt\n1,2,3:di",
+            r"_TRAIN\.ts, line 9: the class is 'di', but the header declares cobblestone, dirt, f",
+        ),
+        (TS + "1,2,3:4,5,6\n", "line 8: the class is '4,5,6', but the header declares"),
+        (TS + "1,2,3:nan\n", "line 8: the class is 'nan', but the header declares"),
+        (TS + "1,2,3:dirt\n1,2,3:4,5,6:dirt\n", "line 9: 2 channels, but the header declares one"),
+        ("@univariate false\n@data\n1,2,3:dirt\n", "line 3: 1 channels, but the header declares several"),
+        ("@dimensions 3\n@data\n1,2,3:4,5,6:dirt\n", "line 3: 2 channels, but the header declares 3"),
+        ("@dimension 2\n@data\n1,2,3:dirt\n", "line 3: 1 channels, but the header declares 2"),
+        ("@dimensions two\n@data\n1,2,3:dirt\n", "line 1: 'two' is not a finite number"),
         (TS + "1,2,3:4,5:dirt\n", "line 8: channels have 3, 2 values"),
         (TS, "has no records after @data"),
         ("@problemName a\n1,2,3:dirt\n", "line 2: '1,2,3:dirt' stands before @data"),
@@ -132,6 +143,30 @@ def test_malformed_ts_files_are_refused_by_file_and_line(tmp_path, text, said):
     write(tmp_path / "AsphaltPavementType_TRAIN.ts", text)
     with pytest.raises(ValueError, match=said):
         offline(load_pavement, tmp_path, n_features=3)
+
+
+@pytest.mark.parametrize("line", ["1,2,3,4,5,di", "1,2,3,4,5", "1,2,3,4,5,'dirt road'"])
+def test_arff_records_of_classes_that_are_not_declared_are_refused_by_file_and_line(tmp_path, line):
+    write(tmp_path / "AsphaltPavementType_TRAIN.arff", road_arff(ROADS) + line)
+    with pytest.raises(
+        ValueError, match=r"_TRAIN\.arff, line 11: the class is .* but the header declares flexible, dirt"
+    ):
+        offline(load_pavement, tmp_path, n_features=3)
+
+
+def test_classes_in_other_letters_are_those_that_the_header_declares(tmp_path):
+    write(tmp_path / "AsphaltPavementType_TRAIN.ts", TS + "1,2:dirt\n3,4:Dirt\n5,6:'DIRT'\n7,8:flexible\n")
+    data = offline(load_pavement, tmp_path, n_features=2)
+    assert data.label_names == ("dirt", "flexible")
+    assert data.labels.tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "declared", ["@classLabel true", "@classLabel true NaN dirt", "@classLabel true Dirt nan 'NaN' dirt"]
+)
+def test_classes_are_read_as_they_are_where_the_header_does_not_say_otherwise(tmp_path, declared):
+    write(tmp_path / "AsphaltPavementType_TRAIN.ts", f"{declared}\n@data\n1,2:NaN\n3,4:dirt\n")
+    assert offline(load_pavement, tmp_path, n_features=2).label_names == ("NaN", "dirt")
 
 
 def test_zips_without_the_series_are_refused(tmp_path):
@@ -186,6 +221,9 @@ def test_vehicle_is_read_from_the_authors_texts(tmp_path):
         ("1,2\n3,4\n", "3\n1\n", "lines have 2 numbers, expected 5 or more"),
         ("1,2,3,4,5\n", "3\n1\n", r"vehicle-label\.txt: there are 2 labels, but 1 lines"),
         ("1,2,3,4,5\n", "0.5\n", r"vehicle-label\.txt, line 1: '0.5' is not a whole number"),
+        ("1,2,3,4,5\n6,7,8,9,10\n", "3\n1e300\n", r"vehicle-label\.txt, line 2: '1e300' is no label"),
+        ("1,2,3,4,5\n", "9223372036854775808\n", r"vehicle-label\.txt, line 1: '9223372036854775808' is no label"),
+        ("1,2,3,4,5\n", "-9007199254740993\n", r"vehicle-label\.txt, line 1: '-9007199254740993' is no label"),
         ("", "3\n", r"vehicle-data\.txt is empty"),
     ],
 )
@@ -271,6 +309,13 @@ def test_gestures_are_read_step_by_step_in_the_order_of_the_file(tmp_path, hands
     assert data.label_names == ("1", "2", "10")
     assert data.labels.tolist() == np.repeat([2, 1, 0, 1, 2], 6).tolist()
     assert data.groups.tolist() == np.repeat(range(5), 6).tolist()
+
+
+def test_gestures_may_be_numbered_in_another_way_than_declared(tmp_path, hands):
+    text = hand_ts(hands).replace("@univariate false", "@univariate false\n@dimensions 3")
+    write(tmp_path / "UWaveGestureLibrary_TRAIN.ts", text.replace(":10.0", ":10"))
+    data = offline(load_gesture, tmp_path, shuffle=False)
+    assert data.labels.tolist() == np.repeat([2, 1, 0, 1, 2], 6).tolist()
 
 
 def test_shuffled_gestures_are_the_same_records_in_another_order(tmp_path, hands):

@@ -192,6 +192,13 @@ def test_malformed_lots_are_refused(tmp_path, lots, said):
         offline(load_nyc_landuse, tmp_path)
 
 
+def test_bytes_that_are_no_text_are_refused_by_line_in_a_zip_too(tmp_path):
+    write(tmp_path / "dataset_TSMC2014_NYC.txt", WEEK, "latin-1")
+    pack(tmp_path / "nyc_pluto_1.zip", {"pluto.csv": LOTS.replace("3 C ST", "3 \xc7 ST").encode("latin-1")})
+    with pytest.raises(ValueError, match=r"nyc_pluto_1\.zip, line 4: this is no text in utf-8"):
+        offline(load_nyc_landuse, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("load", "options", "said"),
     [
@@ -202,6 +209,9 @@ def test_malformed_lots_are_refused(tmp_path, lots, said):
         (load_nyc_poi, {"n_neighbors": 0}, "n_neighbors=0"),
         (load_nyc_poi, {"random_state": None}, "random_state=None"),
         (load_nyc_landuse, {"boroughs": ("XX",)}, r"boroughs=\('XX',\) is not allowed"),
+        (load_nyc_landuse, {"boroughs": 5}, "boroughs=5 is not allowed: boroughs must be some of 'MN', 'BX', 'BK'"),
+        (load_nyc_landuse, {"boroughs": None}, "boroughs=None is not allowed"),
+        (load_nyc_landuse, {"boroughs": [["MN"]]}, r"boroughs=\[\['MN'\]\] is not allowed"),
         (load_nyc_landuse, {"classes": {99: "a"}}, "classes={99: 'a'} is not allowed"),
         (load_nyc_landuse, {"max_distance": 0}, "max_distance=0"),
     ],

@@ -61,6 +61,12 @@ def test_the_authors_climates_are_read_as_they_were_published():
     np.testing.assert_allclose(data.X.std(axis=0), 1, atol=1e-3)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_tables_may_end_their_lines_as_they_like_and_hold_any_letters(tmp_path, end):
+    write(tmp_path / "climate.csv", CLIMATES.replace("ET", "Tundra \u00c5\U0001f9ca").replace("\n", end))
+    assert offline(load_climate, tmp_path).label_names == ("Af", "Tundra \u00c5\U0001f9ca")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -73,6 +79,15 @@ def test_the_authors_climates_are_read_as_they_were_published():
         ("lon,lat,t,Climate Type,type\n1,2,3,Af,4\n", "has columns 'climatetype' and 'type', of which"),
         ("lon,longitude,lat,t,type\n1,2,3,4,Af\n", "has columns 'lon' and 'longitude', of which"),
         ("lon,lat,t,T,climate\n1,2,3,4,Af\n", r"climate\.csv, line 1: 2 columns are called 't'"),
+        (
+            CLIMATES.replace("20,100,Af", "20,100,\xc5f").encode("latin-1"),
+            r"climate\.csv, line 2: this is no text in utf-8",
+        ),
+        (
+            CLIMATES.replace("ET", "\xc5").replace("\n", "\r").encode("latin-1"),
+            r"climate\.csv, line 3: this is no text",
+        ),
+        (CLIMATES.replace("ET", "E" * 200_000), r"climate\.csv, line 3: field larger than field limit"),
         ("lon,lat,climate\n1,2,Af\n", "has no features"),
         ("lon,lat,t,climate\n", "has no places"),
         ("", "has no places"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mcgta.kernels.wasserstein import pack, wasserstein2_tile
-from mcgta.types import Array
+from mcgta.types import Array, Mask
 
 _TRIES = 200
 _RESTARTS = 20
@@ -17,25 +19,65 @@ LIMIT = 0.1
 def make_covariances(
     n_clusters: int, n_features: int, *, separation: float, rng: np.random.Generator, log_scale: float = LOG_SCALE
 ) -> Array:
-    """Random covariances whose pairwise Wasserstein-2 distances exceed ``separation``.
+    """Random covariances whose pairwise Wasserstein-2 distances are ``separation`` or more.
 
     They are Q diag(exp u) Q^T, with Q uniform among rotations and u uniform from -``log_scale`` to ``log_scale``. A ValueError
-    says so where no such set is found among 20 times 200 of them.
+    says so where no such set is found among 20 times 200 of them; of more than 200 clusters, where 20
+    times there is none among 200 that is far from those before.
     """
+    search = _choose if n_clusters <= _TRIES else _gather
+    found = search(n_clusters, separation, lambda: _draw_candidates(n_features, log_scale, rng))
+    if found is None:
+        raise ValueError(
+            f"separation={separation} is too large for n_clusters={n_clusters} with n_features={n_features}: "
+            "found no covariances"
+        )
+    return found
+
+
+def _draw_candidates(n_features: int, log_scale: float, rng: np.random.Generator) -> Array:
+    return np.array([rotate(np.exp(rng.uniform(-log_scale, log_scale, n_features)), rng) for _ in range(_TRIES)])
+
+
+def _choose(count: int, separation: float, draw_more: Callable[[], Array]) -> Array | None:
+    """Choose all from the candidates of one draw, or else of the next."""
     for _ in range(_RESTARTS):
-        drawn = np.array([rotate(np.exp(rng.uniform(-log_scale, log_scale, n_features)), rng) for _ in range(_TRIES)])
-        packed = pack(np.zeros(drawn.shape[:2]), drawn)
-        far = wasserstein2_tile(packed, packed) > separation**2
-        for first in range(_TRIES):  # start from each, take the first that is far from all taken, and so on
-            found, apart = [first], far[first].copy()
-            while len(found) < n_clusters and apart.any():
-                found.append(int(apart.argmax()))
-                apart &= far[found[-1]]
-            if len(found) == n_clusters:
+        drawn = draw_more()
+        far = _lie_apart(drawn, drawn, separation)
+        for first in range(_TRIES):
+            found = [first, *_take(far, far[first], count - 1)]
+            if len(found) == count:
                 return drawn[found]
-    raise ValueError(
-        f"separation={separation} is too large for n_clusters={n_clusters} with n_features={n_features}: found no covariances"
-    )
+    return None
+
+
+def _gather(count: int, separation: float, draw_more: Callable[[], Array]) -> Array | None:
+    """Add those of each draw that are far from all before them, until there are enough or too many draws add none."""
+    found, idle = draw_more()[:1], 0
+    while len(found) < count and idle < _RESTARTS:
+        drawn = draw_more()
+        apart = np.asarray(_lie_apart(drawn, found, separation).all(axis=1))
+        taken = _take(_lie_apart(drawn, drawn, separation), apart, count - len(found))
+        found, idle = np.concatenate([found, drawn[taken]]), idle + (not taken)
+    return found if len(found) == count else None
+
+
+def _lie_apart(left: Array, right: Array, separation: float) -> Mask:
+    """Whether each covariance of ``left`` is far from each of ``right``; if these are the same, none is far from itself."""
+    a, b = (pack(np.zeros(covariances.shape[:2]), covariances) for covariances in (left, right))
+    far = wasserstein2_tile(a, b) >= separation**2
+    if left is right:
+        np.fill_diagonal(far, False)  # where rounding leaves more than a small separation
+    return far
+
+
+def _take(far: Mask, apart: Mask, count: int) -> list[int]:
+    """Take the first of those that are ``apart``, the next of them that is far from it, too, and so on, up to ``count``."""
+    found: list[int] = []
+    while len(found) < count and apart.any():
+        found.append(int(apart.argmax()))
+        apart = apart & far[found[-1]]
+    return found
 
 
 def perturb(covariance: Array, scales: Array, rng: np.random.Generator, *, limit: float | None = LIMIT) -> Array:

@@ -332,7 +332,10 @@ def _check_week(weight: str, norm: str, min_checkins: int) -> None:
 
 
 def _check_boroughs(boroughs: Any) -> set[str]:
-    named = {boroughs} if isinstance(boroughs, str) else set(boroughs)
+    try:
+        named = {boroughs} if isinstance(boroughs, str) else set(boroughs)
+    except TypeError:  # no collection, or one of what cannot be a name
+        named = set()
     if not named or not named <= set(_CODES):
         raise ValueError(
             f"boroughs={boroughs!r} is not allowed: boroughs must be some of {', '.join(map(repr, _CODES))}"

@@ -9,6 +9,7 @@ import csv
 import io
 import lzma
 import math
+import re
 import tokenize
 import zipfile
 import zlib
@@ -30,6 +31,8 @@ DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, Ru
 """What reading a damaged archive may raise; a RuntimeError where it is encrypted or packed in an unknown way."""
 PREPARED = "prepared arrays"
 TEXTS = "the authors' texts"
+_ESCAPED = re.compile("[\udc80-\udcff]")  # what surrogateescape makes of bytes that are no text
+_INEXACT = 2.0**53  # from here on, two whole numbers may be read as one
 
 
 def prepared_file(name: str, arrays: str = "X, y, and coords for places") -> tuple[DataFile, ...]:
@@ -186,6 +189,8 @@ def read_codes(path: Path) -> Index:
         value = read_number(line, path, at)
         if not value.is_integer():
             raise ValueError(f"{path}, line {at}: {line!r} is not a whole number")
+        if abs(value) >= _INEXACT:
+            raise ValueError(f"{path}, line {at}: {line.strip()[:40]!r} is no label: whole numbers up to 2^53 are")
         found.append(int(value))
     return np.array(found, dtype=np.int64)
 
@@ -232,16 +237,17 @@ def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 if len(inside) != 1:
                     raise ValueError(f"{path} must hold one csv file, holds {len(inside)}")
                 with archive.open(inside[0]) as file:
-                    yield from _csv_rows(io.TextIOWrapper(file, "utf-8-sig", newline=""), path)
+                    packed = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
+                    yield from _csv_rows(packed, path)
         except DAMAGED as error:
             raise ValueError(f"{path} is not a whole zip archive: {error}") from error
     else:
-        with path.open(encoding="utf-8-sig", newline="") as text:
+        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
             yield from _csv_rows(text, path)
 
 
 def _csv_rows(text: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    reader = csv.reader(text)
+    reader = csv.reader(_checked_lines(text, path))
     try:
         header = [name.strip().lower().replace(" ", "").replace("_", "") for name in next(reader, [])]
         for name in header:
@@ -253,5 +259,13 @@ def _csv_rows(text: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, 
             if len(row) != len(header):
                 raise ValueError(f"{path}, line {reader.line_num}: {len(row)} fields, but {len(header)} in the header")
             yield reader.line_num, dict(zip(header, row, strict=True))
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from error
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num}: {error}") from error
+
+
+def _checked_lines(text: Iterable[str], path: Path) -> Iterator[str]:
+    """Refuse bytes that are no text in their own line: many lines are decoded at once, which lets them through."""
+    for at, line in enumerate(text, start=1):
+        if _ESCAPED.search(line):
+            raise ValueError(f"{path}, line {at}: this is no text in utf-8")
+        yield line
