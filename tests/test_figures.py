@@ -38,7 +38,7 @@ def regions(metric="auto") -> Problem:
 def small(monkeypatch):
     """Few pairs, and data sets of a few rows; that of places on earth has no files."""
     monkeypatch.setattr(pairs, "_PAIRS", 4000)
-    made = {"series": series, "regions": regions, "pavement": series, "inat subset": absent}
+    made = {"series": series, "regions": regions, "pavement": series, "inat subset": absent, "inat": absent}
     monkeypatch.setattr(figures, "SOURCES", {name: Source(name.title(), _of(make)) for name, make in made.items()})
     yield
     pyplot.close("all")
@@ -72,6 +72,13 @@ def test_data_sets_without_files_or_without_records_are_passed_over(small, tmp_p
     assert figures.load("inat subset") is None
     assert figures.draw(tmp_path, [record("inat subset"), record("a set of somebody else")]) == []
     assert figures.draw(tmp_path, []) == []
+
+
+def test_the_paper_s_own_data_of_places_are_drawn_where_their_files_are(small, tmp_path, monkeypatch):
+    assert figures.draw(tmp_path / "without", [record("inat")]) == []
+    monkeypatch.setitem(figures.SOURCES, "inat", Source("Earth", lambda seed: regions("haversine")))
+    written = figures.draw(tmp_path / "with", [record("inat")])
+    assert [file.name for file in written] == ["semivariogram-inat.png", "loss-inat.png", "truth-inat.png"]
 
 
 def test_a_file_that_cannot_be_read_ends_no_other_figure(small, tmp_path, monkeypatch):

@@ -212,9 +212,9 @@ def draw_curves(records: Sequence[Record], name: str) -> Figure | None:
 
 
 _KINDS: tuple[tuple[str, Callable[[str], Figure | None], tuple[str, ...]], ...] = (
-    ("semivariogram", draw_semivariograms, ("inat subset", "regions")),
+    ("semivariogram", draw_semivariograms, ("inat", "inat subset", "regions")),
     ("histograms", draw_histograms, ("pavement", "series")),
-    ("loss", draw_loss, ("inat subset", "regions")),
+    ("loss", draw_loss, ("inat", "inat subset", "regions")),
     ("truth", draw_truth, ()),
 )
 """Figures of data: what their files are called, what draws them, and of which data sets, () being all."""
