@@ -307,6 +307,18 @@ def test_a_line_without_its_names_is_no_result(tmp_path, capsys):
     assert "line 1 is no result of a benchmark" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("render", [(), ("--render",), ("--list",)])
+def test_a_damaged_field_is_refused_in_one_line(tmp_path, capsys, render):
+    assert bench("--method", "good", "--quick", "--out", tmp_path) == 0
+    capsys.readouterr()
+    file = tmp_path / "results.jsonl"
+    file.write_text(file.read_text().replace('"caps": {"seconds": 600.0', '"caps": {"seconds": "x"'))
+    assert bench("--method", "good", "--quick", "--out", tmp_path, *render) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"mcgta bench: error: {file}, line 1 is no result of a benchmark: caps.seconds='x' is not")
+    assert told.count("\n") == 1
+
+
 def test_what_is_done_once_is_done_only_if_there_is_a_cell_to_run(tmp_path, monkeypatch):
     times = []
     monkeypatch.setattr(bench_cells, "prepare", lambda: times.append(1))

@@ -18,6 +18,7 @@ from mcgta.experiments.problems import SPACE, Problem, Source
 
 pytest.importorskip("matplotlib").use("Agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
+Legend = pytest.importorskip("matplotlib.legend").Legend
 pytestmark = pytest.mark.filterwarnings("ignore:semivariogram")
 
 KM = 1000
@@ -37,7 +38,7 @@ def regions(metric="auto") -> Problem:
 def small(monkeypatch):
     """Few pairs, and data sets of a few rows; that of places on earth has no files."""
     monkeypatch.setattr(pairs, "_PAIRS", 4000)
-    made = {"series": series, "regions": regions, "pavement": series, "inat subset": absent}
+    made = {"series": series, "regions": regions, "pavement": series, "inat subset": absent, "inat": absent}
     monkeypatch.setattr(figures, "SOURCES", {name: Source(name.title(), _of(make)) for name, make in made.items()})
     yield
     pyplot.close("all")
@@ -71,6 +72,13 @@ def test_data_sets_without_files_or_without_records_are_passed_over(small, tmp_p
     assert figures.load("inat subset") is None
     assert figures.draw(tmp_path, [record("inat subset"), record("a set of somebody else")]) == []
     assert figures.draw(tmp_path, []) == []
+
+
+def test_the_paper_s_own_data_of_places_are_drawn_where_their_files_are(small, tmp_path, monkeypatch):
+    assert figures.draw(tmp_path / "without", [record("inat")]) == []
+    monkeypatch.setitem(figures.SOURCES, "inat", Source("Earth", lambda seed: regions("haversine")))
+    written = figures.draw(tmp_path / "with", [record("inat")])
+    assert [file.name for file in written] == ["semivariogram-inat.png", "loss-inat.png", "truth-inat.png"]
 
 
 def test_a_file_that_cannot_be_read_ends_no_other_figure(small, tmp_path, monkeypatch):
@@ -129,7 +137,67 @@ def test_semivariograms_have_one_scale_on_which_no_panel_is_cut(small):
     assert [ax.get_title() for ax in panels] == ["n = 15", "n = 20", "n = 30"]
     assert len({ax.get_ylim() for ax in panels}) == 1
     tops = [ax.collections[0].get_coordinates()[-1, -1, 1] for ax in panels]
-    assert panels[0].get_ylim()[1] == pytest.approx(max(tops))
+    assert tops == pytest.approx([panels[0].get_ylim()[1]] * 3)
+
+
+def test_what_has_no_pairs_differs_from_what_has_none_of_one_cluster(small):
+    ax = figures.draw_semivariograms("regions").axes[0]
+    none = ax.collections[0].to_rgba(np.zeros(1))[0]
+    assert max(abs(np.array(ax.get_facecolor()) - none)) > 0.05
+    assert "fewer than 5 pairs" in ax.get_legend_handles_labels()[1]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: figures.draw_semivariograms("regions"),
+        lambda: figures.draw_histograms("series"),
+        lambda: figures.draw_loss("regions"),
+        lambda: figures.draw_curves(curves(), "series"),
+        lambda: figures.draw_truth("series"),
+        lambda: figures.draw_truth("regions"),
+    ],
+)
+def test_a_legend_covers_no_panel_and_is_within_the_figure(small, draw):
+    figure = draw()
+    figure.canvas.draw()
+    (legend,) = figure.findobj(Legend)
+    box = legend.get_window_extent()
+    assert not any(box.overlaps(ax.get_window_extent()) for ax in figure.axes)
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+    assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels"), [("auto", ("x", "y")), ("haversine", ("longitude, degrees", "latitude, degrees"))]
+)
+def test_a_map_names_its_axes_with_their_unit_where_there_is_one(small, monkeypatch, metric, labels):
+    monkeypatch.setitem(figures.SOURCES, "regions", Source("Map", lambda seed: regions(metric)))
+    ax = figures.draw_truth("regions").axes[0]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == labels
+
+
+@pytest.mark.parametrize("kind", ["time", SPACE])
+@pytest.mark.parametrize("clusters", [2, 10, 12])
+def test_the_legend_has_the_name_and_the_colour_of_each_cluster(small, monkeypatch, kind, clusters):
+    truth = 3 + np.arange(240) % clusters  # names need not begin at 0
+    problem = Problem(np.zeros((240, 1)), np.random.default_rng(0).random((240, 2)), truth, kind=kind)
+    monkeypatch.setitem(figures.SOURCES, "regions", Source("Many", lambda seed: problem))
+    figure = figures.draw_truth("regions")
+    figure.canvas.draw()
+    (drawn,) = (*figure.axes[0].images, *figure.axes[0].collections)
+    legend = figure.axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == [str(3 + code) for code in range(clusters)]
+    shown = np.array([patch.get_facecolor() for patch in legend.get_patches()])
+    assert shown == pytest.approx(drawn.to_rgba(np.arange(clusters)))
+    assert len(np.unique(shown, axis=0)) == clusters
+    assert figure.bbox.y0 <= legend.get_window_extent().y0 < legend.get_window_extent().y1 <= figure.bbox.y1
+
+
+def test_many_clusters_have_no_legend(small, monkeypatch):
+    problem = Problem(np.zeros((240, 1)), None, np.arange(240) % 13)
+    monkeypatch.setitem(figures.SOURCES, "series", Source("Many", lambda seed: problem))
+    assert figures.draw_truth("series").axes[0].get_legend() is None
 
 
 def test_long_distances_on_earth_are_in_kilometres(small, monkeypatch):

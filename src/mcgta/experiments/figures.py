@@ -15,15 +15,19 @@ from mcgta.types import Array, Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
 Record = dict[str, Any]
 
 _NEIGHBORS = (15, 20, 30)
 _BINS, _LEAST = 60, 5
+_REACH = 1.5  # ranges that are drawn
 _SHIFT = 0.25  # of the sill: the margin that is drawn
 _TOGETHER, _APART, _LINE, _CURVE = "#1f6fb2", "#e08214", "#222222", "#b2182b"
+_EMPTY = "#e4e4e4"
 _COLOURS = 20
+_NAMED, _COLUMN = 12, 6  # clusters that have a legend, and a column of it
 _LONG = 5_000  # metres
 _DPI = 150
 
@@ -70,13 +74,14 @@ def draw_semivariograms(name: str) -> Figure | None:
     problem = load(name)
     if problem is None:
         return None
+    found = [pairs_of_models(problem, n) for n in _NEIGHBORS]
+    limits = [_REACH * semivariogram.range_ for _, semivariogram in found]
+    # One scale for all panels, and no panel ends below it: what is empty has no pairs.
+    top = max(_high(pairs, limit) for (pairs, _), limit in zip(found, limits, strict=True))
     figure, axes = _panels(3, share_y=True)
-    top = 0.0
-    for ax, n in zip(axes, _NEIGHBORS, strict=True):
-        pairs, semivariogram = pairs_of_models(problem, n)
-        image = _draw_shares(ax, pairs, limit=1.5 * semivariogram.range_)
-        top = max(top, ax.get_ylim()[1])
-        steps = np.linspace(0, ax.get_xlim()[1], 200)
+    for ax, n, (pairs, semivariogram), limit in zip(axes, _NEIGHBORS, found, limits, strict=True):
+        image = _draw_shares(ax, pairs, limit, top)
+        steps = np.linspace(0, limit, 200)
         ax.plot(
             semivariogram.lags,
             2 * semivariogram.values,
@@ -91,12 +96,12 @@ def draw_semivariograms(name: str) -> Figure | None:
             steps, shifted, "--", color=_CURVE, linewidth=1.2, label=rf"$2\gamma-\delta$, $\delta$ = {_SHIFT:g} sill"
         )
         ax.axvline(semivariogram.range_, color=_CURVE, linewidth=0.8, linestyle=":", label=r"range $\rho$")
-        ax.set(title=f"n = {n}", ylim=(0, top))  # one scale for all panels
+        ax.set(title=f"n = {n}", xlim=(0, limit), ylim=(0, top))
         _label_distance(ax, semivariogram.unit)
     axes[0].set_ylabel("$W_2^2$ of the local models")
-    axes[0].legend(fontsize=7, loc="upper left")
     figure.colorbar(image, ax=list(axes), label="share of pairs of one true cluster, %")
     figure.suptitle(f"{SOURCES[name].title}: how much pairs differ at their distance")
+    _add_legend(figure, axes[0])
     return figure
 
 
@@ -112,8 +117,8 @@ def draw_histograms(name: str) -> Figure | None:
     _draw_histogram(axes[1], "Euclidean distance", np.sqrt(flat.dissimilarity), flat.together)
     _draw_histogram(axes[2], "Wasserstein-2 distance, n = 30", np.sqrt(modelled.dissimilarity), modelled.together)
     axes[0].set_ylabel("density")
-    axes[0].legend(fontsize=8)
     figure.suptitle(f"{SOURCES[name].title}: pairs within and between true clusters")
+    _add_legend(figure, axes[0])
     return figure
 
 
@@ -137,11 +142,11 @@ def draw_loss(name: str) -> Figure | None:
         ax.set(ylim=(0, None))
         _label_distance(ax, semivariogram.unit)
     left.set(ylabel="mean over pairs", title="terms of the loss, β = 1")
-    left.legend(fontsize=8)
     right.set(ylabel="%", title="share of the second term")
     figure.suptitle(
         f"{SOURCES[name].title}: the loss by distance, n = 30, δ = {_SHIFT:g} sill, without range condition"
     )
+    _add_legend(figure, left)
     return figure
 
 
@@ -153,22 +158,26 @@ def draw_truth(name: str) -> Figure | None:
     from matplotlib import pyplot
 
     spatial = problem.kind == SPACE
-    figure, ax = pyplot.subplots(figsize=(5.2, 4.6) if spatial else (9.0, 1.4), layout="constrained")
-    codes = np.unique(problem.truth, return_inverse=True)[1] % _COLOURS
+    figure, ax = pyplot.subplots(figsize=(5.6, 4.6) if spatial else (9.0, 1.5), layout="constrained")
+    names, codes = np.unique(problem.truth, return_inverse=True)
     colours: dict[str, Any] = {"cmap": "tab20" if problem.clusters > 10 else "tab10", "vmin": 0}
     colours["vmax"] = _COLOURS - 1 if problem.clusters > 10 else 9
+    shown = codes % _COLOURS
+    drawn: ScalarMappable
     if spatial:
         places, degrees = np.asarray(problem.positions), problem.metric == "haversine"
         order = np.random.default_rng(0).permutation(len(places))  # no cluster hides the others
-        ax.scatter(places[order, 0], places[order, 1], c=codes[order], s=3, linewidths=0, **colours)
-        ax.set(xlabel="longitude" if degrees else "", ylabel="latitude" if degrees else "")
+        drawn = ax.scatter(places[order, 0], places[order, 1], c=shown[order], s=3, linewidths=0, **colours)
+        ax.set(xlabel="longitude, degrees" if degrees else "x", ylabel="latitude, degrees" if degrees else "y")
         ax.set_aspect(1 / np.cos(np.radians(places[:, 1].mean())) if degrees else 1)
     else:
-        ax.imshow(codes[None, :], aspect="auto", interpolation="nearest", **colours)
+        drawn = ax.imshow(shown[None, :], aspect="auto", interpolation="nearest", **colours)
         ax.set(yticks=[], xlabel="step")
     ax.set_title(
         f"{SOURCES[name].title}: true clusters, {problem.clusters} on {len(problem.X):,} observations", fontsize=10
     )
+    if len(names) <= _NAMED:
+        _name_clusters(ax, dict(zip(map(str, names), drawn.to_rgba(np.arange(len(names))), strict=True)))
     return figure
 
 
@@ -191,7 +200,6 @@ def draw_curves(records: Sequence[Record], name: str) -> Figure | None:
             ax.plot(kept, heights, "o-", color=colour, markersize=4, label=score.upper())
         ax.set(xlabel=titles[parameter], ylim=(least, 100))
     axes[0].set_ylabel("%")
-    axes[0].legend(fontsize=8)
     others = ", ".join(
         f"{short} = {MIDDLE[parameter][0]:g}{unit}"
         for parameter, short, unit in (("n_neighbors", "n", ""), ("beta", "β", ""), ("margin_in_sills", "δ", " sill"))
@@ -199,39 +207,43 @@ def draw_curves(records: Sequence[Record], name: str) -> Figure | None:
     figure.suptitle(
         f"{SOURCES[name].title}: one parameter varied, the others at {others}; min_samples and eps tuned by labels"
     )
+    _add_legend(figure, axes[0])
     return figure
 
 
 _KINDS: tuple[tuple[str, Callable[[str], Figure | None], tuple[str, ...]], ...] = (
-    ("semivariogram", draw_semivariograms, ("inat subset", "regions")),
+    ("semivariogram", draw_semivariograms, ("inat", "inat subset", "regions")),
     ("histograms", draw_histograms, ("pavement", "series")),
-    ("loss", draw_loss, ("inat subset", "regions")),
+    ("loss", draw_loss, ("inat", "inat subset", "regions")),
     ("truth", draw_truth, ()),
 )
 """Figures of data: what their files are called, what draws them, and of which data sets, () being all."""
 
 
 def _save(figure: Figure, file: Path) -> Path:
-    figure.savefig(file, dpi=_DPI)
+    figure.savefig(file, dpi=_DPI, bbox_inches="tight")  # a map may be less high than its figure
     return file
 
 
 def _panels(count: int, *, share_y: bool = False) -> tuple[Figure, Sequence[Axes]]:
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, count, figsize=(4.2 * count, 3.8), sharey=share_y, layout="constrained")
+    figure, axes = pyplot.subplots(1, count, figsize=(4.2 * count, 4.2), sharey=share_y, layout="constrained")
     return figure, axes
 
 
-def _draw_shares(ax: Axes, pairs: Pairs, limit: float) -> Any:
-    """Image of the share of pairs of one cluster in bins of distance and dissimilarity; bins of few pairs stay white."""
-    inside = pairs.distance <= limit
-    top = float(np.quantile(pairs.dissimilarity[inside], 0.99))
+def _high(pairs: Pairs, limit: float) -> float:
+    """The dissimilarity that few pairs within the limit exceed."""
+    return float(np.quantile(pairs.dissimilarity[pairs.distance <= limit], 0.99))
+
+
+def _draw_shares(ax: Axes, pairs: Pairs, limit: float, top: float) -> Any:
+    """Image of the share of pairs of one cluster in bins of distance and dissimilarity; bins of few pairs are grey."""
     edges = [np.linspace(0, limit, _BINS + 1), np.linspace(0, top, _BINS + 1)]
     shares = shares_together(pairs, edges[0], edges[1], _LEAST)
-    image = ax.pcolormesh(edges[0], edges[1], shares.T, cmap="Blues", vmin=0, vmax=100)
-    ax.set(xlim=(0, limit), ylim=(0, top))
-    return image
+    ax.fill([], [], color=_EMPTY, label=f"fewer than {_LEAST} pairs")
+    ax.set_facecolor(_EMPTY)
+    return ax.pcolormesh(edges[0], edges[1], shares.T, cmap="Blues", vmin=0, vmax=100)
 
 
 def _draw_histogram(ax: Axes, title: str, values: Array, together: Mask, top: float | None = None) -> None:
@@ -241,6 +253,30 @@ def _draw_histogram(ax: Axes, title: str, values: Array, together: Mask, top: fl
         heights = np.histogram(values[kept], edges)[0] / (max(1, kept.sum()) * edges[1])
         ax.stairs(heights, edges, fill=True, color=colour, alpha=0.55, label=label)
     ax.set(title=title, xlim=(0, edges[-1]))
+
+
+def _add_legend(figure: Figure, ax: Axes) -> None:
+    """Say below the panels, where it covers none, what is drawn in all of them."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8, frameon=False)
+
+
+def _name_clusters(ax: Axes, colours: dict[str, Any]) -> None:
+    """Say beside the panel which colour stands for which cluster."""
+    from matplotlib.patches import Patch
+
+    ax.legend(
+        handles=[Patch(color=colour, label=name) for name, colour in colours.items()],
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        ncols=1 if len(colours) <= _COLUMN else 2,
+        title="cluster",
+        title_fontsize=8,
+        fontsize=8,
+        frameon=False,
+        handlelength=1.0,
+        labelspacing=0.25,
+    )
 
 
 def _label_distance(ax: Axes, unit: str) -> None:

@@ -9,21 +9,83 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 import numpy as np
 
-from mcgta.experiments.cells import STATUSES
+from mcgta.experiments.cells import SETTINGS, STATUSES
 
 Record = dict[str, Any]
 
-_NAMES = ("key", "table", "data", "method", "setting", "status", "note")
-"""What a record must have, each a text, to be shown and not to be run again."""
+_SHOWN = 60  # characters of a value that is refused
+_MOST = 1e18  # more than any score, size or time; means of such numbers are finite
+_LARGEST = sys.float_info.max  # what a cap may be, if somebody wants none
+
+
+@dataclass(frozen=True)
+class _Field:
+    """What a field of a record may be.
+
+    Attributes
+    ----------
+    said : what is allowed, in words
+    allows : whether a value is
+    needed : whether the field must be there
+    """
+
+    said: str
+    allows: Callable[[Any], bool]
+    needed: bool = False
+
+
+def _text(*, needed: bool = True) -> _Field:
+    return _Field("a text", lambda value: isinstance(value, str), needed)
+
+
+def _choice(values: Sequence[str]) -> _Field:
+    return _Field(f"one of {', '.join(map(repr, values))}", lambda value: value in values, needed=True)
+
+
+def _number(
+    least: float = -_MOST, most: float = _MOST, *, whole: bool = False, null: bool = True, needed: bool = False
+) -> _Field:
+    def allows(value: Any) -> bool:
+        if value is None:
+            return null
+        right = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
+        return right and least <= value <= most  # which nan is not
+
+    kind = "an integer" if whole else "a number"
+    return _Field(f"{kind} from {least:g} to {most:g}{' or null' * null}", allows, needed)
+
+
+def _object() -> _Field:
+    return _Field("an object or null", lambda value: value is None or isinstance(value, dict))
+
+
 _SCORES = ("ari", "ami", "nmi")
-"""What it must have, each a number or null."""
+_FIELDS: dict[str, _Field] = {
+    **dict.fromkeys(("key", "table", "data", "method", "note"), _text()),
+    "setting": _choice(SETTINGS),
+    "status": _choice(STATUSES),
+    "seed": _number(0, whole=True, null=False, needed=True),
+    **dict.fromkeys(_SCORES, _number(needed=True)),
+    **dict.fromkeys(("ari_singletons", "ari_left_out"), _number()),
+    "noise": _number(0, 100),
+    **dict.fromkeys(("clusters", "true_clusters", "n", "d", "tried"), _number(0, whole=True)),
+    **dict.fromkeys(("seconds", "total", "wall", "peak", "peak_before"), _number(0)),
+    "params": _object(),
+    "caps": _object(),
+    "caps.seconds": _number(0, _LARGEST, null=False),
+    "caps.memory": _number(0, _LARGEST),
+    "code": _text(needed=False),
+}
+"""What a record may hold, by name, with a dot what is within another field, which comes before; other fields are free."""
 
 
 def read_records(file: str | os.PathLike[str]) -> list[Record]:
@@ -35,12 +97,13 @@ def read_records(file: str | os.PathLike[str]) -> list[Record]:
     found: dict[str, Record] = {}
     for number, line in enumerate(whole.decode("utf-8", errors="replace").split("\n"), start=1):
         if line.strip():
-            record = _parse(line)
-            if record is None:
+            try:
+                record = _parse(line)
+            except ValueError as error:
                 raise ValueError(
-                    f"{file}, line {number} is no result of a benchmark: {line[:60]!r}; take the line away, or "
-                    "give another folder"
-                )
+                    f"{file}, line {number} is no result of a benchmark: {error}; take the line away, or give another "
+                    "folder"
+                ) from error
             found[record["key"]] = record
     return list(found.values())
 
@@ -52,7 +115,8 @@ def repair(file: str | os.PathLike[str]) -> None:
         return
     with open(file, "r+b") as opened:
         opened.truncate(len(whole))
-        if _parse(rest.decode("utf-8", errors="replace")) is not None:
+        with suppress(ValueError):
+            _parse(rest.decode("utf-8", errors="replace"))
             opened.seek(0, os.SEEK_END)
             opened.write(rest + b"\n")
 
@@ -92,14 +156,31 @@ def _split(file: Path) -> tuple[bytes, bytes]:
     return content[:end], content[end:]
 
 
-def _parse(line: str) -> Record | None:
+def _parse(line: str) -> Record:
+    """Return the record of a line, or say what is wrong with it: the field, its value and what is allowed."""
     try:
         record = json.loads(line)
-    except ValueError:
-        return None
-    if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in _NAMES):
-        return None
-    whole = record["status"] in STATUSES and isinstance(record.get("seed"), int)
-    return (
-        record if whole and all(isinstance(record.get(name, ""), (int, float, NoneType)) for name in _SCORES) else None
-    )
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise ValueError(f"{_cut(line)} is no JSON object")
+    for name, field in _FIELDS.items():
+        outer, _, inner = name.rpartition(".")
+        holder = (record[outer] if record.get(outer) else {}) if outer else record
+        if inner in holder and not field.allows(holder[inner]):
+            raise ValueError(f"{name}={_cut(holder[inner])} is not allowed: {name} must be {field.said}")
+        if inner not in holder and field.needed:
+            raise ValueError(f"{name} is missing: {name} must be {field.said}")
+    for name in _SCORES:
+        if (record[name] is None) != (record["ari"] is None):
+            raise ValueError(
+                f"{name}={record[name]!r} is not allowed where ari={record['ari']!r}: either all of "
+                f"{', '.join(_SCORES)} must be numbers, or none"
+            )
+    return record
+
+
+def _cut(value: Any) -> str:
+    """The beginning of a value, as a message shows it."""
+    said = repr(value)
+    return said if len(said) <= _SHOWN else f"{said[:_SHOWN]}..."

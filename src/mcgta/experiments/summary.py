@@ -81,7 +81,7 @@ class Summary:
         most = max(self.planned, len(self.records))
         return marks + (f" ({len(self.results)} of {most})" if len(self.results) < most else "")
 
-    def show(self, name: str, form: str = "z.2f", *, spread: bool = True, mark: bool = False) -> str:
+    def show(self, name: str, form: str = "z.2f", *, spread: bool = True) -> str:
         """Return mean ± standard deviation, or the word in its place; "z" in ``form`` makes 0 of -0."""
         middle, around = self.mean(name), self.spread(name)
         if middle is None:
@@ -89,7 +89,7 @@ class Summary:
         text = f"{middle:{form}}"
         if spread and around is not None:
             text += f" ± {around:{form}}"
-        return text + (self.mark if mark else "")
+        return text
 
 
 class Board:
