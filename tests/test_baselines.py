@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -195,3 +197,42 @@ def test_the_number_of_steps_is_told(name: str, series: Any) -> None:
     if "max_iter" in model.get_params() and not isinstance(model, FastTICC):  # its package does not tell
         model.fit(series.X, positions=series.positions)
         assert 1 <= model.n_iter_ <= model.max_iter
+
+
+@pytest.mark.parametrize("name", ["TICC", "STICC", "HMM", "SegmentStates of a kernel", "WindowedGMM", "GMM", "KMeans"])
+def test_a_column_that_varies_by_rounding_only_changes_no_label(name: str, series: Any) -> None:
+    rounding = np.where(np.random.default_rng(0).random(len(series.X)) < 0.5, 0.1 + 0.2, 0.3)
+    found = [make(name).fit_predict(X) for X in (series.X, np.column_stack([series.X, rounding]))]
+    assert adjusted_rand_score(*found) > 0.99
+
+
+@pytest.mark.parametrize("name", ["KMeans", "GMM", "DBSCAN", "HDBSCAN", "DTW of rows"])
+def test_methods_of_features_alone_take_any_positions(name: str, series: Any) -> None:
+    rng = np.random.default_rng(1)
+    count = len(series.X)
+    stamps = pd.date_range("2026-01-01", periods=count, freq="h")
+    table = np.abs(series.positions[:, None] - series.positions[None])
+    order = rng.permutation(count)
+    wanted = make(name).fit_predict(series.X, positions=series.positions)
+    for places in (pd.DataFrame({"x": rng.random(count), "y": rng.random(count), "when": stamps}), stamps, table):
+        np.testing.assert_array_equal(make(name).fit_predict(series.X, positions=places), wanted)
+    moved = make(name).fit_predict(series.X[order], positions=table[order][:, order])
+    np.testing.assert_array_equal(moved, number(wanted[order]))
+    with pytest.raises(ValueError, match=f"positions has 3 rows but X has {count}"):
+        make(name).fit(series.X, positions=[1, 2, 3])
+
+
+@pytest.mark.parametrize("call", ["fit", "fit_predict"])
+@pytest.mark.parametrize(
+    "model", [HMM(2, max_iter=1, tol=1e-12), PCKMeans(2, max_iter=1), SKATER(3, floor=40), TICC(2, max_iter=1)]
+)
+def test_warnings_are_of_the_line_that_called(model: Any, call: str, series: Any) -> None:
+    X = np.random.default_rng(2).normal(size=(130, 2))
+    with pytest.warns(UserWarning, match="max_iter|regions") as told:
+        getattr(clone(model), call)(X)
+    assert {Path(one.filename).name for one in told} == {Path(__file__).name}
+
+
+def test_what_baselines_have_in_common_labels_nothing(series: Any) -> None:
+    with pytest.raises(TypeError, match="Baseline is what baselines have in common"):
+        Baseline().fit(series.X)

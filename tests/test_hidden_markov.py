@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
+from hmmlearn.hmm import GaussianHMM
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
@@ -74,3 +76,26 @@ def test_a_state_that_is_never_left_is_no_trouble(series: Any) -> None:
 def test_more_states_than_the_rows_can_tell_are_refused(series: Any) -> None:
     with pytest.raises(ValueError, match="n_clusters=60 states are too many for these 60 rows"):
         HMM(60, n_init=1).fit(series.X[:60])
+
+
+def test_transitions_are_numbered_as_labels_are() -> None:
+    """State 0 lasts 5 rows, state 1 lasts 50."""
+    truth = np.tile(np.repeat([0, 1], [5, 50]), 12)
+    X = np.random.default_rng(0).normal(size=(truth.size, 2)) + 6 * truth[:, None]
+    for shift in (0, 5):  # begin with one, and with the other
+        for seed in range(4):
+            model = HMM(2, random_state=seed).fit(X[shift:])
+            labels = model.labels_
+            stays = [np.mean(labels[1:][labels[:-1] == k] == k) for k in (0, 1)]
+            np.testing.assert_allclose(np.diag(model.transitions_), stays, atol=0.02)
+            assert (stays[0] < stays[1]) == (shift == 0)
+
+
+def test_seeds_that_follow_each_other_share_no_start() -> None:
+    X = np.random.default_rng(1).normal(size=(150, 2))
+    seen = []
+    for seed in (0, 1):
+        with mock.patch("hmmlearn.hmm.GaussianHMM", side_effect=GaussianHMM) as made:
+            HMM(2, n_init=3, random_state=seed).fit(X)
+        seen += [call.kwargs["random_state"] for call in made.call_args_list]
+    assert len(set(seen)) == 6

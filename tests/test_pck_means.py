@@ -197,3 +197,22 @@ def test_rows_that_are_all_alike_are_one_cluster() -> None:
     model = PCKMeans(3).fit(np.full((40, 2), 0.1))
     assert model.n_clusters_ == 1
     assert model.objective_ == 0.0
+
+
+@pytest.mark.parametrize("n_links", [10, 20, None])
+def test_clusters_far_apart_are_found_however_few_links_there_are(n_links: int | None) -> None:
+    truth = np.repeat(np.arange(5), 60)
+    X = np.random.default_rng(0).normal(size=(300, 5)) + 10 * np.eye(5)[truth]
+    for seed in range(8):
+        found = PCKMeans(5, n_links=n_links, n_init=5, random_state=seed).fit_predict(X)
+        assert adjusted_rand_score(truth, found) == 1.0
+
+
+def test_of_several_starts_the_one_of_least_objective_is_kept() -> None:
+    """With sets of linked rows in two of three clusters only, the start from the largest sets misses the third."""
+    truth = np.repeat([0, 1, 2], 40)
+    X = np.random.default_rng(3).normal(size=(120, 2)) + 20 * np.array([[0, 0], [0, 1], [1, 0]])[truth]
+    links = {"must_link": [(0, 1), (2, 3), (40, 41), (42, 43)], "cannot_link": []}
+    values = [PCKMeans(3, **links, n_init=k).fit(X).objective_ for k in (1, 2, 4, 8)]
+    assert values == sorted(values, reverse=True)
+    assert values[-1] < 0.5 * values[0]

@@ -111,7 +111,7 @@ def test_numbers_of_clusters_that_fail_are_passed_over_and_only_failures_are_tol
 def test_segments_are_cut_once_for_all_numbers_of_states(monkeypatch) -> None:
     calls = []
     genuine = segments.find_segments
-    counting = functools.wraps(genuine)(lambda *args: calls.append(1) or genuine(*args))
+    counting = functools.wraps(genuine)(lambda *args, **named: calls.append(1) or genuine(*args, **named))
     monkeypatch.setattr(segments, "find_segments", counting)
     monkeypatch.setattr(methods, "_SHARED", methods._Shared())
     found = list(METHODS["segments"].attempts("free", small(TIME), 0))

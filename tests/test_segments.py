@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from joblib import Memory
 from scipy.stats import multivariate_normal
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from mcgta.baselines.segments import SegmentStates, merge
@@ -113,3 +114,49 @@ def test_memory_that_is_no_folder_is_refused(memory: Any) -> None:
         ValueError, match=r"memory=.* must be None, or an object with cache that takes a function, or the"
     ):
         SegmentStates(memory=memory).fit(np.arange(40.0)[:, None])
+
+
+def test_merges_do_not_depend_on_which_losses_are_remembered() -> None:
+    """Against a twin that looks through all pairs of states before each merge."""
+    rng = np.random.default_rng(7)
+    for trial in range(10):
+        cuts = np.sort(rng.choice(np.arange(1, 40), 20, replace=False)) * 6
+        segments = np.split(np.arange(240), cuts)
+        X = (
+            rng.normal(size=(240, 2))
+            * rng.choice([0.5, 1.0, 2.0], 21).repeat([part.size for part in segments])[:, None]
+        )
+        if trial % 2:
+            X = np.round(X)  # with ties
+        prior = 4 * (np.cov(X.T, bias=True) + 1e-9 * np.eye(2))
+
+        def code(rows: Any, X: Any = X, prior: Any = prior) -> Any:
+            shift = X[rows] - X[rows].mean(axis=0)
+            return 0.5 * rows.size * np.linalg.slogdet((shift.T @ shift + prior) / (rows.size + 4))[1]
+
+        sets = [[k] for k in range(len(segments))]
+        while len(sets) > 3:
+            rows = [np.concatenate([segments[k] for k in part]) for part in sets]
+            losses = {
+                (a, b): code(np.concatenate([rows[a], rows[b]])) - code(rows[a]) - code(rows[b])
+                for b in range(len(sets))
+                for a in range(b)
+            }
+            a, b = min(losses, key=lambda pair: losses[pair])
+            sets[a] += sets.pop(b)
+        wanted = np.empty(len(segments), dtype=np.int64)
+        for state, part in enumerate(sets):
+            wanted[part] = state
+        assert adjusted_rand_score(wanted, merge(X, segments, 3)) == 1.0
+
+
+def test_what_is_kept_is_not_taken_for_another_penalty_least_size_or_version(tmp_path, monkeypatch) -> None:
+    X = make_series(300, n_clusters=3, segment_lengths=(10, 20), separation=1.5, random_state=5).X
+    base = SegmentStates(2, cost="rbf", memory=tmp_path)
+    kept = lambda: len(list(tmp_path.rglob("output.pkl")))  # noqa: E731
+    for change in ({}, {"penalty": 1.0}, {"min_size": 5}, {"cost": "linear"}):
+        clone(base).set_params(**change).fit(X)
+    assert kept() == 4
+    monkeypatch.setattr("ruptures.__version__", "0")
+    clone(base).fit(X)
+    assert kept() == 5

@@ -13,10 +13,12 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.feature_extraction.image import grid_to_graph
 from sklearn.metrics import adjusted_rand_score
 
+from mcgta.baselines.inverse_covariance import start_labels
 from mcgta.baselines.sticc import STICC, Forest, nearest_places, subregions
 from mcgta.kernels.forest import open_rings
 from mcgta.position_input import read_positions
 from mcgta.positions import Positions
+from mcgta.stages.labelling import number
 from mcgta.types import Array, Index, Labels
 
 SIDE, PATCH = 24, 6
@@ -211,3 +213,14 @@ def test_an_observation_that_is_alone_in_its_group_has_no_neighbour_to_agree_wit
     assert model.labels_.size == 100
     with pytest.raises(ValueError, match="subregion=2 but group '1' has an observation with fewer than 1 neighbours"):
         STICC(2, subregion=2).fit(X[:100], positions=positions[:100], groups=groups)
+
+
+def test_runs_after_the_first_begin_elsewhere() -> None:
+    rows = np.random.default_rng(4).normal(size=(400, 3))
+    first = [number(start_labels(rows, 4, "kmeans", seed, first=True)) for seed in range(6)]
+    later = [number(start_labels(rows, 4, "kmeans", seed, first=False)) for seed in range(6)]
+
+    def distinct(found: list[Labels]) -> int:
+        return len({labels.tobytes() for labels in found})
+
+    assert distinct(later) > distinct(first)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import sys
+import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from mcgta.observations import check_squares, read_features
@@ -19,6 +22,8 @@ from mcgta.stages.labelling import number
 from mcgta.types import Array, Index, Labels
 
 K_RULE = Rule(integer=(1, INF))
+
+_ROUNDING = 1e-12  # of the largest number of a feature, by which it may vary for want of digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +61,8 @@ class Baseline(ClusterMixin, BaseEstimator):
     _rules: ClassVar[dict[str, Rule]] = {}
     _metrics: ClassVar[tuple[str, ...] | None] = None
     """Metrics of position that it can use; None for all."""
+    _looks_at_positions: bool = True
+    """Whether positions matter; if not, those that are given are not read, so that they may be anything."""
 
     labels_: Labels
     n_clusters_: int
@@ -74,6 +81,9 @@ class Baseline(ClusterMixin, BaseEstimator):
         features = read_features(self, X, ensure_min_samples=2)
         check_squares(features)
         params = self.get_params(deep=False)
+        if positions is not None and not self._looks_at_positions:
+            check_length(positions, len(features))
+            positions = np.zeros((len(features), 2))  # all at one place
         places = read_positions(
             positions,
             features.shape[0],
@@ -103,9 +113,9 @@ class Baseline(ClusterMixin, BaseEstimator):
         """Cluster the observations, and return their labels."""
         return self.fit(X, y, positions=positions, groups=groups).labels_
 
-    @abstractmethod
     def _label(self, task: Task) -> Labels:
         """Return labels of the task's rows in any numbering, negative for noise."""
+        raise TypeError(f"{type(self).__name__} is what baselines have in common, and labels nothing itself")
 
     def _check(self) -> None:
         """Refuse parameters that are not allowed."""
@@ -115,6 +125,33 @@ class Baseline(ClusterMixin, BaseEstimator):
             check_value(name, value, rule)
         if "metric" in params:
             check_metric_params(params["metric"], params["metric_params"])
+
+
+def check_length(positions: Any, count: int) -> None:
+    """Refuse positions of another number of rows than X has."""
+    found = len(positions) if hasattr(positions, "__len__") else len(np.atleast_1d(positions))
+    if found != count:
+        raise ValueError(f"positions has {found} rows but X has {count}")
+
+
+def standardise(X: Array) -> Array:
+    """Return features of mean zero and variance one; those that are constant but for rounding stay near zero."""
+    scale = X.std(axis=0)
+    return np.asarray((X - X.mean(axis=0)) / np.where(scale > _ROUNDING * np.abs(X).max(axis=0), scale, 1.0))
+
+
+def connect(count: int, pairs: Index) -> Index:
+    """Return which of ``count`` rows are connected by pairs (L, 2): the number of its set for each row."""
+    graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called this package, however deep in it the cause is."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__.split(".")[0]:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def need(module: str, package: str, user: str) -> ModuleType:

@@ -53,6 +53,10 @@ class DTW(Baseline):
 
     n_iter_: int
 
+    @property
+    def _looks_at_positions(self) -> bool:  # type: ignore[override]
+        return self.of != "rows"
+
     def __init__(
         self,
         n_clusters: int = 3,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -12,10 +11,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from mcgta.baselines.base import K_RULE, Baseline, Task, need
+from mcgta.baselines.base import K_RULE, Baseline, Task, need, standardise, warn_caller
 from mcgta.baselines.plain import COVARIANCE_TYPES, STARTS_RULE
 from mcgta.parameters import INF, Rule
-from mcgta.types import Array, Labels
+from mcgta.types import Array, Index, Labels
 
 _PRIOR = 1e-2  # added to the sums of squares of each state; hmmlearn's
 
@@ -41,7 +40,8 @@ class HMM(Baseline):
     random_state : seed of the starts
 
     After ``fit`` there are ``converged_``, ``n_iter_``, ``log_likelihood_`` and ``bic_`` of the scaled features, and
-    ``transitions_`` (K, K), the chance of each state, in rows, to be followed by each, in hmmlearn's numbering of states.
+    ``transitions_`` (K, K), the chance of each state, in rows, to be followed by each, numbered as in ``labels_``; states that
+    no row is in come last.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -78,21 +78,20 @@ class HMM(Baseline):
 
     def _label(self, task: Task) -> Labels:
         hmm = need("hmmlearn.hmm", "hmmlearn", "HMM")
-        scale = task.X.std(axis=0)
-        X = (task.X - task.X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+        X = standardise(task.X)
         lengths = [rows.size for rows in task.series]
         # hmmlearn would add one number to all entries of a full covariance, which pulls features towards each other.
         prior = _PRIOR * np.eye(X.shape[1]) if self.covariance_type in ("full", "tied") else _PRIOR
         found, failure = [], None
         with threadpool_limits(1), _quiet(), np.errstate(all="ignore"):
-            for start in range(self.n_init):
+            for seed in np.random.SeedSequence(task.seed).generate_state(self.n_init).tolist():
                 model = hmm.GaussianHMM(
                     self.n_clusters,
                     self.covariance_type,
                     covars_prior=prior,
                     n_iter=self.max_iter,
                     tol=self.tol,
-                    random_state=(task.seed + start) % 2**32,
+                    random_state=seed,
                 )
                 try:
                     model.fit(X, lengths)
@@ -112,18 +111,26 @@ class HMM(Baseline):
                 ) from failure
             self.log_likelihood_, best = max(found, key=lambda pair: pair[0])
             labels = np.asarray(best.predict(X, lengths), dtype=np.int64)
-        self.transitions_, self.n_iter_ = np.asarray(best.transmat_), int(best.monitor_.iter)
+        states = _numbered(labels, task.rows, self.n_clusters)
+        self.transitions_, self.n_iter_ = np.asarray(best.transmat_)[np.ix_(states, states)], int(best.monitor_.iter)
         self.bic_ = float(best.bic(X, lengths))
         history = list(best.monitor_.history)
         # hmmlearn calls a model that has used up its steps converged.
         self.converged_ = len(history) > 1 and history[-1] - history[-2] < self.tol
         if not self.converged_:
-            warnings.warn(
+            warn_caller(
                 f"HMM did not converge in max_iter={self.max_iter} steps; raise it, or tol={self.tol}",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return labels
+
+
+def _numbered(labels: Labels, rows: Index, count: int) -> list[int]:
+    """Return hmmlearn's states in the order in which they come first among the user's rows, and then those that do not."""
+    given = np.empty_like(labels)
+    given[rows] = labels
+    found = list(dict.fromkeys(given.tolist()))
+    return [*found, *sorted(set(range(count)) - set(found))]
 
 
 @contextmanager

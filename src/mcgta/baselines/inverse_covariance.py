@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
-from mcgta.baselines.base import K_RULE, Baseline, Task
+from mcgta.baselines.base import K_RULE, Baseline, Task, standardise, warn_caller
 from mcgta.baselines.toeplitz_lasso import lasso_objectives, toeplitz_lasso
 from mcgta.parameters import INF, Rule
 from mcgta.stages.labelling import number
@@ -136,7 +136,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Labels (N,), their clusters, the objective of each iteration, and whether labels had settled."""
+    """Labels (N,), their clusters, the objective of each iteration, and whether labels stayed or it hardly fell any more."""
 
     labels: Labels
     clusters: Clusters
@@ -158,11 +158,10 @@ def alternate(problem: Problem, labels: Labels, *, max_iter: int, tol: float) ->
         value = problem.objective(new, clusters)
         rounding = _ROUNDING * (abs(value) + abs(trace[-1]) + labels.size)
         if value > trace[-1] + rounding:
-            warnings.warn(
+            warn_caller(
                 f"the objective has increased, from {trace[-1]:.10g} to {value:.10g} in iteration {len(trace)}; the best "
                 "labels so far are kept",
                 ObjectiveWarning,
-                stacklevel=2,
             )
         settled = np.array_equal(new, labels) or abs(trace[-1] - value) <= tol * labels.size
         labels = new
@@ -172,16 +171,18 @@ def alternate(problem: Problem, labels: Labels, *, max_iter: int, tol: float) ->
     return Solution(best.labels, best.clusters, trace, settled)
 
 
-def start_labels(rows: Array, n_clusters: int, init: str, seed: int) -> Labels:
-    """Return labels to begin with, of a Gaussian mixture ("gmm") or by k-means ("kmeans") of standardised rows."""
-    spread = rows.std(axis=0)
-    scaled = (rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+def start_labels(scaled: Array, n_clusters: int, init: str, seed: int, *, first: bool = True) -> Labels:
+    """Return labels to begin with, of a Gaussian mixture ("gmm") or by k-means ("kmeans") of standardised rows.
+
+    The ``first`` run of k-means begins with the best of ten, as the papers' codes do, which is the same for most seeds; further
+    ones with one, so that they differ.
+    """
     if n_clusters == 1:
-        return np.zeros(len(rows), dtype=np.int64)
+        return np.zeros(len(scaled), dtype=np.int64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be a solution
         if init == "kmeans":
-            found = KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(scaled)
+            found = KMeans(n_clusters, n_init=10 if first else 1, random_state=seed).fit_predict(scaled)
         else:
             found = GaussianMixture(n_clusters, reg_covar=1e-4, random_state=seed).fit_predict(scaled)
     return np.asarray(found, dtype=np.int64)
@@ -237,14 +238,14 @@ class InverseCovarianceClustering(Baseline):
         """
         # Far from zero the differences from means would be mostly rounding.
         centre = np.tile(np.median(task.X, axis=0), width)
-        rows = rows - centre
+        scaled, rows = standardise(rows), rows - centre
         problem = Problem(rows, width, self.n_clusters, self.sparsity, contiguity)
         seeds = np.random.SeedSequence(task.seed).generate_state(self.n_init)
         best: Solution | None = None
         # One thread: sums have the same order whatever the machine, and small matrices gain nothing from more.
         with threadpool_limits(limits=1):
-            for seed in seeds:
-                labels = start_labels(rows, self.n_clusters, self.init, int(seed))
+            for run, seed in enumerate(seeds.tolist()):
+                labels = start_labels(scaled, self.n_clusters, self.init, seed, first=run == 0)
                 found = alternate(problem, labels, max_iter=self.max_iter, tol=self.tol)
                 if best is None or min(found.objective) < min(best.objective):
                     best = found
@@ -252,17 +253,15 @@ class InverseCovarianceClustering(Baseline):
             clusters = replace(best.clusters, means=best.clusters.means + centre)
             labels = spoken(best.labels, clusters)
         if not best.converged:
-            warnings.warn(
+            warn_caller(
                 f"labels still changed after max_iter={self.max_iter} iterations; a larger max_iter would go on",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         if best.clusters.gap > _WIDE_GAP:
-            warnings.warn(
+            warn_caller(
                 f"precisions may miss the best ones by {best.clusters.gap:.2g} nats for each item: covariances are "
                 f"singular, but for sparsity={self.sparsity}; a larger sparsity would help",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         # Clusters get the numbers that their labels will have in the caller's order of rows.
         given = np.empty_like(labels)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 from sklearn.exceptions import ConvergenceWarning
 
-from mcgta.baselines.base import K_RULE, Baseline, Task
+from mcgta.baselines.base import K_RULE, Baseline, Task, connect, warn_caller
 from mcgta.parameters import INF, Rule
 from mcgta.positions import Positions
 from mcgta.stages.neighborhoods import find_neighborhoods
@@ -41,14 +38,16 @@ class PCKMeans(Baseline):
         nearest of the other; then groups of at most 11 rows have none
     weight : what a broken link costs, as a multiple of the mean squared distance of rows from the mean of all
     must_link, cannot_link : (L, 2) pairs of rows of X, or None to draw them
+    n_init : starts, of which the one of least objective is kept
     max_iter : sweeps over all rows
     metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
     random_state : seed of the links, of the sweeps' order, and of centres for which there are no links
 
     Drawn links lie within groups. Cannot-links that contradict the must-links are not drawn, and refused if they are given.
-    Clusters begin as the largest sets of rows that must-links connect. After ``fit`` there are ``objective_``, ``objectives_``
-    after each of ``n_iter_`` sweeps, which never increase, and ``must_link_`` and ``cannot_link_``, the links as pairs of rows
-    of X.
+    Clusters begin as the largest sets of rows that must-links connect; further starts draw such sets, single rows among them,
+    as k-means++ draws rows, by size times squared distance from those before. After ``fit`` there are ``objective_``,
+    ``objectives_`` after each of ``n_iter_`` sweeps, which never increase, and ``must_link_`` and ``cannot_link_``, the links
+    as pairs of rows of X.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -59,6 +58,7 @@ class PCKMeans(Baseline):
         "weight": Rule(real=(0, INF)),
         "must_link": _LINKS,
         "cannot_link": _LINKS,
+        "n_init": Rule(integer=(1, INF)),
         "max_iter": Rule(integer=(1, INF)),
     }
 
@@ -78,6 +78,7 @@ class PCKMeans(Baseline):
         weight: float = 1.0,
         must_link: Any = None,
         cannot_link: Any = None,
+        n_init: int = 3,
         max_iter: int = 100,
         metric: Any = "auto",
         metric_params: dict[str, Any] | None = None,
@@ -90,6 +91,7 @@ class PCKMeans(Baseline):
         self.weight = weight
         self.must_link = must_link
         self.cannot_link = cannot_link
+        self.n_init = n_init
         self.max_iter = max_iter
         self.metric = metric
         self.metric_params = metric_params
@@ -102,15 +104,14 @@ class PCKMeans(Baseline):
         X = task.X - np.median(task.X, axis=0)  # a constant feature is exactly 0, as is the mean of such
         spread = float(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean())
         links = Links(len(X), must, cannot, self.weight * spread)
-        centres = first_centres(X, links, self.n_clusters, rng)
-        labels, objectives, settled = sweep(X, centres, links, self.max_iter, rng)
+        runs = []
+        for run in range(self.n_init):
+            centres = first_centres(X, links, self.n_clusters, rng, largest=run == 0)
+            runs.append(sweep(X, centres, links, self.max_iter, rng))
+        labels, objectives, settled = min(runs, key=lambda run: run[1][-1])
         self.objectives_, self.objective_, self.n_iter_ = np.array(objectives), objectives[-1], len(objectives)
         if not settled:
-            warnings.warn(
-                f"PCKMeans did not settle in max_iter={self.max_iter} sweeps; raise it",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            warn_caller(f"PCKMeans did not settle in max_iter={self.max_iter} sweeps; raise it", ConvergenceWarning)
         return labels
 
     def _links(self, task: Task, rng: np.random.Generator) -> tuple[Index, Index]:
@@ -129,7 +130,7 @@ class PCKMeans(Baseline):
         must = (
             draw_near(task.positions, wanted, self.near, rng) if read["must_link"] is None else rank[read["must_link"]]
         )
-        parts = join(count, must)
+        parts = connect(count, must)
         if read["cannot_link"] is None:
             cannot = draw_far(task.positions, wanted, self.far, self.near, rng)
             return must, cannot[parts[cannot[:, 0]] != parts[cannot[:, 1]]]
@@ -275,25 +276,23 @@ def _distinct(pairs: Index) -> Index:
     return np.unique(np.sort(pairs, axis=1), axis=0)
 
 
-def join(count: int, must: Index) -> Index:
-    """Return which rows must-links connect: the number of its set for each row."""
-    graph = coo_array((np.ones(len(must), dtype=bool), (must[:, 0], must[:, 1])), shape=(count, count))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
-
-
-def first_centres(X: Array, links: Links, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Means of the largest sets of linked rows, then rows drawn as k-means++ does where there are too few."""
-    parts = join(len(X), links.must)
-    sizes = np.bincount(parts)
-    sets = np.argsort(-sizes, kind="stable")[:n_clusters]
-    centres = [X[parts == k].mean(axis=0) for k in sets if sizes[k] > 1]
+def first_centres(X: Array, links: Links, n_clusters: int, rng: np.random.Generator, *, largest: bool = True) -> Array:
+    """Means of sets of rows that must-links connect: the ``largest``, or sets drawn; and single rows, drawn, for the rest."""
+    parts = connect(len(X), links.must)
+    sizes = np.bincount(parts).astype(float)
+    means: Array = np.column_stack([np.bincount(parts, weights=column) for column in X.T]) / sizes[:, None]
+    centres: list[Array] = []
+    if largest:
+        sets = np.argsort(-sizes, kind="stable")[:n_clusters]
+        centres = [means[k] for k in sets if sizes[k] > 1]
+        means, sizes = X, np.ones(len(X))
     if not centres:
-        centres.append(X[int(rng.integers(len(X)))])
+        centres.append(means[int(rng.integers(len(means)))])
     while len(centres) < n_clusters:
-        nearest = np.min([((X - centre) ** 2).sum(axis=1) for centre in centres], axis=0)
+        nearest = sizes * np.min([((means - centre) ** 2).sum(axis=1) for centre in centres], axis=0)
         total = float(nearest.sum())
         chosen = int(np.searchsorted(np.cumsum(nearest), rng.random() * total)) if total > 0 else len(centres) - 1
-        centres.append(X[min(chosen, len(X) - 1)])
+        centres.append(means[min(chosen, len(means) - 1)])
     return np.array(centres)
 
 

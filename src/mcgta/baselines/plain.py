@@ -30,6 +30,7 @@ class KMeans(Baseline):
     random_state : seed of the starts
     """
 
+    _looks_at_positions = False
     _rules: ClassVar[dict[str, Rule]] = {"n_clusters": K_RULE, "n_init": STARTS_RULE}
 
     def __init__(self, n_clusters: int = 8, *, n_init: int = 10, random_state: Any = 0) -> None:
@@ -62,6 +63,7 @@ class GMM(Baseline):
     Bayesian information criterion.
     """
 
+    _looks_at_positions = False
     _rules: ClassVar[dict[str, Rule]] = {
         "n_clusters": K_RULE,
         "covariance_type": Rule(words=COVARIANCE_TYPES),
@@ -118,6 +120,7 @@ class DBSCAN(Baseline):
     random_state : takes no part, since there is no chance; every baseline has it
     """
 
+    _looks_at_positions = False
     _rules: ClassVar[dict[str, Rule]] = {"eps": Rule(real=(0, INF)), "min_samples": Rule(integer=(1, INF))}
 
     def __init__(self, eps: float = 0.5, min_samples: int = 5, *, random_state: Any = 0) -> None:
@@ -142,6 +145,7 @@ class HDBSCAN(Baseline):
     random_state : takes no part, since there is no chance; every baseline has it
     """
 
+    _looks_at_positions = False
     _rules: ClassVar[dict[str, Rule]] = {
         "min_cluster_size": Rule(integer=(2, INF)),
         "min_samples": Rule(integer=(1, INF), none=True),

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 from sklearn.utils.validation import check_memory
 from threadpoolctl import threadpool_limits
 
-from mcgta.baselines.base import K_RULE, Baseline, Task, need
+from mcgta.baselines.base import K_RULE, Baseline, Task, need, standardise
 from mcgta.parameters import INF, Rule
 from mcgta.types import Array, Index, Labels
 
@@ -29,7 +29,7 @@ class SegmentStates(Baseline):
     in the feature space of a Gaussian kernel, or the spread around its mean. Then the two
     states whose union costs the least log-likelihood, as one Gaussian in place of two, are merged until K are left. Prefer
     it for time series with abrupt changes between long segments, whose number is not known. At worst it takes time square
-    in the length of a series; "normal" is the slowest.
+    in the length of a series, "normal" being the slowest, and merging takes time and memory square in the number of segments.
 
     ClaSP, another detector of states, is not offered: its package claspy pins versions that do not go with current Numba.
 
@@ -86,14 +86,24 @@ class SegmentStates(Baseline):
     def _label(self, task: Task) -> Labels:
         if self.jump is not None and self.cost != "normal":
             raise ValueError(f"jump={self.jump!r} has no effect with cost={self.cost!r}; it must be None")
-        need("ruptures", "ruptures", "SegmentStates")
-        scale = task.X.std(axis=0)
-        X = (task.X - task.X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+        ruptures = need("ruptures", "ruptures", "SegmentStates")
+        X = standardise(task.X)
+        d = X.shape[1]
         width = _median_square(X, task.seed) if self.cost == "rbf" else 1.0
         memory = os.fspath(self.memory) if isinstance(self.memory, os.PathLike) else self.memory
         cut = check_memory(memory).cache(find_segments)
         with threadpool_limits(1):
-            segments = cut(X, task.series, self.cost, self.penalty, self.min_size, self.jump, width)
+            segments = cut(
+                X,
+                task.series,
+                self.cost,
+                penalty=self.penalty,
+                rate={"rbf": 0.5, "normal": d * (d + 3) / 4, "linear": d}[self.cost],
+                least=max(self.min_size, d + 1) if self.cost == "normal" else self.min_size,
+                jump=self.jump or _JUMP,
+                width=width,
+                version=ruptures.__version__,
+            )
             states = merge(X, segments, self.n_clusters)
         self.n_segments_ = len(segments)
         labels = np.empty(len(X), dtype=np.int64)
@@ -103,30 +113,49 @@ class SegmentStates(Baseline):
 
 
 def find_segments(
-    X: Array, series: list[Index], cost: str, penalty: float | None, min_size: int, jump: int | None, width: float
+    X: Array,
+    series: list[Index],
+    cost: str,
+    *,
+    penalty: float | None,
+    rate: float,
+    least: int,
+    jump: int,
+    width: float,
+    version: str,
 ) -> list[Index]:
-    """Return the rows of each segment of each series; parameters as in :class:`SegmentStates`, and the kernel's width."""
-    return [rows[part] for rows in series for part in _cut(X[rows], cost, penalty, min_size, jump, width)]
+    """Return the rows of each segment of each series.
 
+    All that the result depends on is an argument, since the result may be kept.
 
-def _cut(X: Array, cost: str, penalty: float | None, min_size: int, jump: int | None, width: float) -> list[slice]:
-    """Return the segments of one series."""
+    Parameters
+    ----------
+    X : (N, d) scaled features
+    series : rows of each series
+    cost : as in :class:`SegmentStates`
+    penalty : of a change point; None for ``rate`` times the logarithm of the series' length
+    least : rows of a segment
+    jump : change points of "normal" are multiples of it
+    width : of the kernel of "rbf"
+    version : of ruptures
+    """
     ruptures = need("ruptures", "ruptures", "SegmentStates")
-    count, d = X.shape
-    least = max(min_size, d + 1) if cost == "normal" else min_size
-    if count < 2 * least:
-        return [slice(0, count)]
-    if penalty is None:
-        penalty = float(np.log(count) * {"rbf": 0.5, "normal": d * (d + 3) / 4, "linear": d}[cost])
-    if cost == "normal":
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="New behaviour in v1.1.5")  # constant segments get a variance
-            detector = ruptures.Pelt(model="normal", min_size=least, jump=min(jump or _JUMP, count))
-    else:
-        params = {"gamma": 1.0 / width} if cost == "rbf" else None
-        detector = ruptures.KernelCPD(kernel=cost, params=params, min_size=least)
-    ends = [0, *map(int, detector.fit(X).predict(pen=penalty))]
-    return [slice(a, b) for a, b in pairwise(ends)]
+    segments = []
+    for rows in series:
+        if rows.size < 2 * least:
+            segments.append(rows)
+            continue
+        if cost == "normal":
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="New behaviour in v1.1.5")  # constant segments get a variance
+                detector = ruptures.Pelt(model="normal", min_size=least, jump=min(jump, rows.size))
+        else:
+            params = {"gamma": 1.0 / width} if cost == "rbf" else None
+            detector = ruptures.KernelCPD(kernel=cost, params=params, min_size=least)
+        paid = rate * float(np.log(rows.size)) if penalty is None else penalty
+        ends = [0, *map(int, detector.fit(X[rows]).predict(pen=paid))]
+        segments += [rows[a:b] for a, b in pairwise(ends)]
+    return segments
 
 
 def _median_square(X: Array, seed: int) -> float:
@@ -158,13 +187,17 @@ def merge(X: Array, segments: list[Index], n_states: int) -> Labels:
         return code_length(sizes[k] + sizes[others], joint) - lengths[k] - lengths[others]
 
     lengths = code_length(sizes, scatters)
-    table = np.full((len(segments), len(segments)), np.inf)
-    for k in range(1, len(segments)):
+    count = len(segments)
+    # Of each state the least loss of a merge with an earlier one, and with which: merges change few of them.
+    table = np.full((count, count), np.inf)
+    for k in range(1, count):
         table[k, :k] = losses(k, np.arange(k))
-    alive = np.ones(len(segments), dtype=bool)
-    for _ in range(len(segments) - n_states):
-        a, b = np.unravel_index(int(table.argmin()), table.shape)
-        keep, gone = int(min(a, b)), int(max(a, b))
+    partner = table.argmin(axis=1)
+    least = table[np.arange(count), partner]
+    alive = np.ones(count, dtype=bool)
+    for _ in range(count - n_states):
+        gone = int(least.argmin())
+        keep = int(partner[gone])
         shift = means[gone] - means[keep]
         total = sizes[keep] + sizes[gone]
         scatters[keep] += scatters[gone] + sizes[keep] * sizes[gone] / total * np.outer(shift, shift)
@@ -173,8 +206,11 @@ def merge(X: Array, segments: list[Index], n_states: int) -> Labels:
         lengths[keep] = code_length(sizes[keep : keep + 1], scatters[keep : keep + 1])[0]
         states[states == gone] = keep
         alive[gone] = False
-        table[gone], table[:, gone] = np.inf, np.inf
-        others = np.flatnonzero(alive & (np.arange(len(segments)) != keep))
-        fresh = losses(keep, others)
-        table[np.maximum(others, keep), np.minimum(others, keep)] = fresh
+        table[gone], table[:, gone], least[gone] = np.inf, np.inf, np.inf
+        others = np.flatnonzero(alive & (np.arange(count) != keep))
+        table[np.maximum(others, keep), np.minimum(others, keep)] = losses(keep, others)
+        stale = alive & ((partner == keep) | (partner == gone) | (np.arange(count) == keep))
+        rows = np.flatnonzero(stale | (alive & (table[:, keep] <= least)))
+        partner[rows] = table[rows].argmin(axis=1)
+        least[rows] = table[rows, partner[rows]]
     return states

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +9,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, depth_first_order, minimum_spanning_tree
 from scipy.spatial import KDTree
 
-from mcgta.baselines.base import K_RULE, Baseline, Task
+from mcgta.baselines.base import K_RULE, Baseline, Task, connect, warn_caller
 from mcgta.parameters import INF, Rule
 from mcgta.positions import Positions
 from mcgta.stages.neighborhoods import find_neighborhoods
@@ -78,11 +77,10 @@ class SKATER(Baseline):
         i, j = contiguity(task.positions, self.n_neighbors)
         labels, found = cut_tree(task.X, spanning_tree(task.X, i, j), self.n_clusters, self.floor)
         if found < self.n_clusters:
-            warnings.warn(
+            warn_caller(
                 f"SKATER found {found} regions, not n_clusters={self.n_clusters}: no other cut leaves floor={self.floor} rows "
                 "on both sides",
                 UserWarning,
-                stacklevel=2,
             )
         return labels
 
@@ -122,13 +120,13 @@ def contiguity(positions: Positions, n_neighbors: int) -> tuple[Index, Index]:
 def _bridge(places: Positions, pairs: Index) -> Index:
     """Add the nearest pair between a part of the graph and the others until there is one part; the smallest part goes first."""
     count = len(places)
-    parts = _components(count, pairs)
+    parts = connect(count, pairs)
     while (sizes := np.bincount(parts)).size > 1:
         inside = np.flatnonzero(parts == int(sizes.argmin()))
         outside = np.flatnonzero(parts != int(sizes.argmin()))
         joined = np.array([nearest_pair(places, inside, outside)])
         pairs = np.concatenate([pairs, joined])
-        parts = _components(count, np.column_stack([parts[joined[:, 0]], parts[joined[:, 1]]]))[parts]
+        parts = connect(count, np.column_stack([parts[joined[:, 0]], parts[joined[:, 1]]]))[parts]
         parts = np.unique(parts, return_inverse=True)[1]
     return pairs
 
@@ -148,11 +146,6 @@ def nearest_pair(places: Positions, inside: Index, outside: Index) -> tuple[int,
     j = outside[np.concatenate(near).astype(np.int64)]
     best = int(places.of_pairs(i, j).argmin())
     return int(i[best]), int(j[best])
-
-
-def _components(count: int, pairs: Index) -> Index:
-    graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 def spanning_tree(X: Array, i: Index, j: Index) -> csr_array:

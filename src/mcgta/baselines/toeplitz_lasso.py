@@ -47,7 +47,6 @@ class ToeplitzFit:
     precisions : (B, w d, w d) exactly symmetric, exactly block Toeplitz, positive definite
     objectives : (B,) the objective of these very matrices
     gaps : (B,) by how much they can exceed the minimum, at most; in nats
-    primal, dual : (B,) root mean squares of the residuals X - Z and rho (Z - previous Z) at the last turn, in scaled units
     iterations : (B,) turns taken
     converged : (B,) whether the gap is small enough
     """
@@ -55,8 +54,6 @@ class ToeplitzFit:
     precisions: Array
     objectives: Array
     gaps: Array
-    primal: Array
-    dual: Array
     iterations: Index
     converged: Mask
 
@@ -106,8 +103,6 @@ def toeplitz_lasso(
         precisions=precisions,
         objectives=objectives,
         gaps=gaps,
-        primal=run.primal,
-        dual=run.dual,
         iterations=run.turns,
         converged=gaps <= gap * size + 64 * _EPS * np.abs(objectives),
     )
@@ -167,12 +162,10 @@ def _scales(covariances: Array, penalties: Array, width: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """Where ADMM ended: parameters (B, P) of positive definite solutions, lower bounds, residuals and turns (B,)."""
+    """Where ADMM ended: parameters (B, P) of positive definite solutions, lower bounds and turns (B,)."""
 
     values: Array
     bound: Array
-    primal: Array
-    dual: Array
     turns: Index
 
 
@@ -214,7 +207,7 @@ def _alternate(S: Array, weights: Array, form: _Structure, start: Array, gap: fl
             break
     if left.size:
         best[left] = _along(S[left], weights[left], form, best[left], z)
-    return _Run(best, bound, primal, dual, turns)
+    return _Run(best, bound, turns)
 
 
 def _dense(target: Array, rho: Array) -> Array:

@@ -120,7 +120,7 @@ def _windows(problem: Problem) -> Iterator[Params]:
 
 
 def _links(problem: Problem) -> Iterator[Params]:
-    yield from product(n_links=(len(problem.X), 4 * len(problem.X)), weight=(0.03, 0.1, 1.0))
+    yield from product(n_links=(len(problem.X), 4 * len(problem.X)), weight=(0.1, 1.0))
 
 
 def _sizes(problem: Problem) -> Iterator[Params]:

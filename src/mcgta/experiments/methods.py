@@ -43,12 +43,12 @@ class _Shared:
     def cache(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that looks up what it was asked before."""
 
-        def remember(*args: Any) -> Any:
-            key = f"{function.__qualname__} {joblib.hash(args)}"
+        def remember(*args: Any, **named: Any) -> Any:
+            key = f"{function.__qualname__} {joblib.hash((args, named))}"
             if key not in self._known:
                 if len(self._known) == _REMEMBERED:
                     del self._known[next(iter(self._known))]
-                self._known[key] = function(*args)
+                self._known[key] = function(*args, **named)
             return self._known[key]
 
         return remember
