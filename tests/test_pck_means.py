@@ -211,7 +211,7 @@ def test_clusters_far_apart_are_found_however_few_links_there_are(n_links: int |
 def test_of_several_starts_the_one_of_least_objective_is_kept() -> None:
     """With sets of linked rows in two of three clusters only, the start from the largest sets misses the third."""
     truth = np.repeat([0, 1, 2], 40)
-    X = np.random.default_rng(3).normal(size=(120, 2)) + 20 * np.array([[0, 0], [0, 1], [1, 0]])[truth]
+    X = np.random.default_rng(3).normal(size=(120, 2)) + np.array([[0, 0], [100, 0], [115, 0]])[truth]
     links = {"must_link": [(0, 1), (2, 3), (40, 41), (42, 43)], "cannot_link": []}
     values = [PCKMeans(3, **links, n_init=k).fit(X).objective_ for k in (1, 2, 4, 8)]
     assert values == sorted(values, reverse=True)
