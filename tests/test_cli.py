@@ -353,3 +353,10 @@ def test_what_is_missing_is_named_once_with_what_to_do(tmp_path, capsys):
 def test_an_interrupt_while_figures_are_drawn_is_no_accident(tmp_path, capsys):
     assert bench("--method", "good", "--quick", "--out", tmp_path, figures=Figures(KeyboardInterrupt())) == 130
     assert "interrupted" in capsys.readouterr().err
+
+
+def test_the_package_can_be_run_as_the_command(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "mcgta", "--version"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout == f"mcgta {version('mcgta')}\n"

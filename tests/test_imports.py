@@ -34,7 +34,7 @@ LAYERS = [
     ["baselines"],
     ["experiments"],
     ["cli"],
-    ["__init__"],
+    ["__init__", "__main__"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 

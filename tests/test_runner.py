@@ -251,6 +251,7 @@ def test_children_end_when_the_runner_is_killed(tmp_path):
         ({"jobs": 1.5}, "jobs=1.5"),
         ({"seconds": 0}, "seconds=0"),
         ({"seconds": None}, "seconds=None"),
+        ({"memory": float("inf")}, "memory=inf"),
         ({"wall": -1.0}, "wall=-1.0"),
         ({"memory": float("nan")}, "memory=nan"),
         ({"again": {"bad"}}, "again={'bad'}"),

@@ -377,7 +377,7 @@ def _seconds(text: str) -> float:
 
 def _size(text: str) -> float:
     size = read_size(text)
-    if size is None or size < _LEAST:
+    if size is None or not _LEAST <= size < math.inf:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not allowed: it must be a size such as '1.5GB' or '800MiB', {say_size(int(_LEAST))} or more"
         )

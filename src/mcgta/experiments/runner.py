@@ -6,6 +6,7 @@ milliseconds, where imports take seconds, and a cell sees nothing of those befor
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import pickle
@@ -301,8 +302,8 @@ def _check(
     for name, value in (("seconds", seconds), ("wall", wall), ("memory", memory)):
         if value is None and name != "seconds":
             continue
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-            raise ValueError(f"{name}={value!r} is not allowed: {name} must be a number > 0")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+            raise ValueError(f"{name}={value!r} is not allowed: {name} must be a finite number > 0")
     if isinstance(again, str) or not set(again) <= set(STATUSES):
         raise ValueError(f"again={again!r} is not allowed: again must hold some of {', '.join(map(repr, STATUSES))}")
     try:
