@@ -45,9 +45,10 @@ def test_a_larger_penalty_gives_fewer_segments() -> None:
     assert counts[0] > counts[1] > counts[2] == 1
 
 
-def test_each_merge_loses_the_least_likelihood() -> None:
-    """A slow twin that scores every union of two states by SciPy's Gaussian density."""
-    rng = np.random.default_rng(6)
+@pytest.mark.parametrize("seed", range(4, 7))
+def test_each_merge_loses_the_least_likelihood(seed: int) -> None:
+    """A slow twin that scores every union of two states from its rows."""
+    rng = np.random.default_rng(seed)
     parts = np.split(np.arange(120), [15, 40, 52, 80, 95])
     X = rng.normal(size=(120, 2)) * rng.uniform(0.3, 3, 6).repeat([15, 25, 12, 28, 15, 25])[:, None]
     prior = 4 * (np.cov(X.T, bias=True) + 1e-9 * np.eye(2))
@@ -81,20 +82,23 @@ def test_a_change_of_the_mean_has_to_explain_more_than_the_default_penalty(share
     assert SegmentStates(2, cost="linear").fit(X).n_segments_ == n_segments
 
 
-def test_the_width_of_the_kernel_is_the_median_distance() -> None:
+def test_the_width_of_the_kernel_is_the_median_distance_in_all_series() -> None:
     """With as many states as rows no segments are merged, so that labels tell the change points."""
-    X = np.random.default_rng(8).normal(size=(300, 3)) + np.repeat([0.0, 0.7, 0.2, 1.1, 0.4], 60)[:, None]
+    levels = np.add.outer([0.0, 3.0], [0.0, 0.7, 0.2, 1.1, 0.4])
+    X = np.random.default_rng(3).normal(size=(600, 3)) + levels.repeat(60)[:, None]
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     squares = ((scaled[:, None] - scaled[None]) ** 2).sum(axis=2)
-    median = np.median(squares[np.triu_indices(300, 1)])
+    median = np.median(squares[np.triu_indices(600, 1)])
 
-    def ends(width: float) -> Any:
-        detector = ruptures.KernelCPD(kernel="rbf", params={"gamma": 1 / width}, min_size=10)
-        return detector.fit(scaled).predict(pen=np.log(300) / 2)
+    def segments(width: float | None) -> list[int]:
+        params = None if width is None else {"gamma": 1 / width}  # None is the median of each series
+        detector = ruptures.KernelCPD(kernel="rbf", params=params, min_size=10)
+        parts = [detector.fit(part).predict(pen=np.log(300) / 2) for part in np.split(scaled, 2)]
+        return [*parts[0], *(300 + end for end in parts[1])]
 
-    labels = SegmentStates(300, cost="rbf").fit(X).labels_
-    assert [*np.flatnonzero(np.diff(labels)) + 1, 300] == ends(median)
-    assert ends(median) not in (ends(1.0), ends(np.sqrt(median)), ends(2 * median))
+    labels = SegmentStates(600, cost="rbf").fit(X, groups=np.repeat([0, 1], 300)).labels_
+    assert [*np.flatnonzero(np.diff(labels)) + 1, 600] == segments(median)
+    assert segments(median) not in [segments(width) for width in (None, 1.0, np.sqrt(median), 2 * median)]
 
 
 def test_short_series_are_one_segment(series: Any) -> None:
