@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import ruptures
 from joblib import Memory
-from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
@@ -46,9 +46,10 @@ def test_a_larger_penalty_gives_fewer_segments() -> None:
     assert counts[0] > counts[1] > counts[2] == 1
 
 
-def test_each_merge_loses_the_least_likelihood() -> None:
-    """A slow twin that scores every union of two states by SciPy's Gaussian density."""
-    rng = np.random.default_rng(6)
+@pytest.mark.parametrize("seed", range(4, 7))
+def test_each_merge_loses_the_least_likelihood(seed: int) -> None:
+    """A slow twin that scores every union of two states from its rows."""
+    rng = np.random.default_rng(seed)
     parts = np.split(np.arange(120), [15, 40, 52, 80, 95])
     X = rng.normal(size=(120, 2)) * rng.uniform(0.3, 3, 6).repeat([15, 25, 12, 28, 15, 25])[:, None]
     prior = 4 * (np.cov(X.T, bias=True) + 1e-9 * np.eye(2))
@@ -72,13 +73,33 @@ def test_each_merge_loses_the_least_likelihood() -> None:
     assert {frozenset(np.flatnonzero(found == k).tolist()) for k in np.unique(found)} == {frozenset(s) for s in sets}
 
 
-def test_the_code_length_is_that_of_a_gaussian() -> None:
-    """Without the prior, n/2 log det is -log-likelihood up to a constant that merges do not change."""
-    X = np.random.default_rng(7).normal(size=(5000, 2))
-    cov = np.cov(X.T, bias=True)
-    likelihood = multivariate_normal(X.mean(axis=0), cov).logpdf(X).sum()
-    constant = 5000 * (np.log(2 * np.pi) + 1)
-    assert -likelihood - constant == pytest.approx(2500 * np.linalg.slogdet(cov)[1], rel=1e-6, abs=1e-6)
+@pytest.mark.parametrize(("share", "n_segments"), [(0.95, 1), (1.05, 2)])
+def test_a_change_of_the_mean_has_to_explain_more_than_the_default_penalty(share: float, n_segments: int) -> None:
+    """A step and a noise of 1, -1, 1, ..., turned round in one feature so that no other cut can gain by it."""
+    explained = share * np.log(200) / 200  # the penalty d log(N) of the spread N d of scaled features
+    step = np.sqrt(explained / (1 - explained)) * np.repeat([-1, 1], 100)
+    noise = np.tile([1, -1], 100)
+    X = np.column_stack([step + noise, step - noise])
+    assert SegmentStates(2, cost="linear").fit(X).n_segments_ == n_segments
+
+
+def test_the_width_of_the_kernel_is_the_median_distance_in_all_series() -> None:
+    """With as many states as rows no segments are merged, so that labels tell the change points."""
+    levels = np.add.outer([0.0, 3.0], [0.0, 0.7, 0.2, 1.1, 0.4])
+    X = np.random.default_rng(3).normal(size=(600, 3)) + levels.repeat(60)[:, None]
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    squares = ((scaled[:, None] - scaled[None]) ** 2).sum(axis=2)
+    median = np.median(squares[np.triu_indices(600, 1)])
+
+    def segments(width: float | None) -> list[int]:
+        params = None if width is None else {"gamma": 1 / width}  # None is the median of each series
+        detector = ruptures.KernelCPD(kernel="rbf", params=params, min_size=10)
+        parts = [detector.fit(part).predict(pen=np.log(300) / 2) for part in np.split(scaled, 2)]
+        return [*parts[0], *(300 + end for end in parts[1])]
+
+    labels = SegmentStates(600, cost="rbf").fit(X, groups=np.repeat([0, 1], 300)).labels_
+    assert [*np.flatnonzero(np.diff(labels)) + 1, 600] == segments(median)
+    assert segments(median) not in [segments(width) for width in (None, 1.0, np.sqrt(median), 2 * median)]
 
 
 def test_short_series_are_one_segment(series: Any) -> None:

@@ -15,8 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
+from mcgta.baselines import inverse_covariance
 from mcgta.baselines.inverse_covariance import Clusters, ObjectiveWarning, Problem, alternate, start_labels
 from mcgta.baselines.ticc import TICC, Chain, FastTICC, Windows
+from mcgta.baselines.toeplitz_lasso import ToeplitzFit, toeplitz_lasso
 from mcgta.types import Array, Index, Labels
 
 
@@ -178,6 +180,23 @@ def test_an_objective_that_increases_is_warned_of_and_the_best_labels_are_kept()
         found = alternate(problem, start, max_iter=1, tol=0.0)
     np.testing.assert_array_equal(found.labels, start)
     assert found.objective[1] > found.objective[0]
+
+
+def test_a_precision_that_would_be_worse_than_before_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that stops after one turn spoils the best precision, but is better than one out of all proportion."""
+    X, y = segments((0, 1), length=60)
+    problem = Problem(X, 1, 2, 0.1, Chain(np.arange(len(X)) == 0, 0.0))
+    best = problem.clusters(y).precisions
+    before = np.stack([best[0], 1e4 * np.eye(4)])
+
+    def lazy(covariances: Array, penalties: Array, width: int, *, start: Array) -> ToeplitzFit:
+        return toeplitz_lasso(covariances, penalties, width, max_iter=1)
+
+    monkeypatch.setattr(inverse_covariance, "toeplitz_lasso", lazy)
+    found = problem.clusters(y, before).precisions
+    np.testing.assert_array_equal(found[0], best[0])
+    assert not np.array_equal(found[1], before[1])
+    assert not np.array_equal(problem.clusters(y).precisions[0], best[0])
 
 
 def test_the_best_of_several_runs_is_kept() -> None:
