@@ -91,17 +91,22 @@ def test_groups_at_the_same_times_are_clustered_as_if_far_apart(kind: Any, offse
 
 @pytest.mark.parametrize("delta", [None, 1.0])
 @pytest.mark.parametrize("reach", [0.0, 4.0, 1e300])
-def test_pairs_looked_at_grow_with_the_number_of_groups_and_no_faster(
+def test_no_pair_of_different_groups_is_looked_at(
     delta: float | None, reach: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked: list[int] = []
+    X, times, groups = series(30, np.random.default_rng(9))
+    looked: list[Any] = []
     near = density.Neighbors._near
-    monkeypatch.setattr(density.Neighbors, "_near", lambda self, i, j: looked.append(i.size) or near(self, i, j))
-    for count in (5, 50):
-        X, times, groups = series(count, np.random.default_rng(9))
-        looked.clear()
-        STDBSCAN(1.0, reach, 4, delta=delta).fit(X, positions=times, groups=groups)
-        assert sum(looked) <= 3 * count * 20**2
+
+    def spy(self: Any, i: Any, j: Any) -> Any:
+        looked.append(groups[self.rows[i]] == groups[self.rows[j]])
+        return near(self, i, j)
+
+    monkeypatch.setattr(density.Neighbors, "_near", spy)
+    STDBSCAN(1.0, reach, 4, delta=delta).fit(X, positions=times, groups=groups)
+    same = np.concatenate(looked)
+    assert same.size >= len(X)
+    assert same.all()
 
 
 @settings(max_examples=40, deadline=None)
@@ -254,6 +259,16 @@ def test_equal_rows_look_around_again_once_the_mean_has_moved(times: int, labels
     X = np.repeat([0.0, 0.0, 1.4, 1.0], repeats)[:, None]
     where = np.repeat([(-1.0, 0.0), (0.0, 0.0), (0.0, 1.0), (1.0, 0.0)], repeats, axis=0)
     assert STDBSCAN(2.0, 1.0, 1 + times, delta=1.2).fit(X, positions=where).labels_.tolist() == labels
+
+
+def test_equal_rows_do_not_look_around_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    of = density.Neighbors.of
+    monkeypatch.setattr(density.Neighbors, "of", lambda self, row: asked.append(row) or of(self, row))
+    X = np.repeat(np.arange(10.0), 50)[:, None]
+    found = STDBSCAN(1.0, 1.0, 5, delta=100.0).fit(X, positions=np.zeros((500, 2))).labels_
+    np.testing.assert_array_equal(found, 0)
+    assert len(asked) <= 3 * 10
 
 
 def test_a_delta_that_forbids_nothing_is_no_delta_for_core_rows() -> None:
