@@ -135,7 +135,7 @@ class Neighbors:
         points = sense.points[self.rows]
         largest = float(np.abs(points).max(initial=0.0))
         reach = sense.radius * (1 + _SLACK) + 16 * float(np.finfo(float).eps) * largest
-        reach = min(reach, 4 * math.sqrt(points.shape[1]) * largest or 1.0)  # which no two points are apart
+        reach = min(reach, 4 * math.sqrt(points.shape[1]) * largest or 1.0)  # no two points are as far apart
         # One more column moves groups farther apart than any search reaches; within one it adds exactly 0 to distances.
         apart = 4 * reach or 1.0
         if groups is not None and apart * float(groups.max()) < _FARTHEST:
