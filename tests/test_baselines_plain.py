@@ -60,6 +60,41 @@ def test_a_radius_over_all_rows_looks_at_few_pairs(monkeypatch: pytest.MonkeyPat
     assert sum(looked) <= 5 * 1000 + 10_000
 
 
+@pytest.mark.parametrize("min_samples", [1, 4, 12, 35, 101])
+@pytest.mark.parametrize("eps", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_rows_keep_scikit_learns_labels(min_samples: int, eps: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.round(blobs(200, 2, seed=seed), 1 - seed % 2)
+    X[rng.random(200) < 0.3 * (seed % 3)] = 0.0
+    X[rng.random(X.shape) < 0.2] *= -1.0  # there are two zeros, which are equal
+    slow = cluster.DBSCAN(eps=max(eps, 1e-300), min_samples=min_samples, algorithm="brute", metric="precomputed")
+    apart = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+    found = DBSCAN(eps, min_samples).fit(X).labels_  # in the order of the rows
+    np.testing.assert_array_equal(found, number(slow.fit_predict(apart)))
+
+
+@pytest.mark.parametrize("min_samples", [5, 40])
+def test_equal_rows_are_looked_at_once(min_samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    near = density.Neighbors._near
+    monkeypatch.setattr(density.Neighbors, "_near", lambda self, i, j: looked.append(i.size) or near(self, i, j))
+    X = np.repeat(blobs(100, 2, seed=11), 30, axis=0)
+    found = DBSCAN(1e-6, min_samples).fit(X).labels_
+    np.testing.assert_array_equal(found, np.repeat(np.arange(100), 30) if min_samples <= 30 else -1)
+    assert sum(looked) <= 3 * 100 * 5
+
+
+def test_equal_rows_are_one_with_a_weight() -> None:
+    X = np.array([[2.0], [0.0], [2.0], [1.0], [-0.0], [2.0]])
+    neighbors = density.Neighbors([density.near_features(X, 0.5)], 6)
+    assert neighbors.rows.tolist() == [0, 1, 3]
+    assert neighbors.weights.tolist() == [3, 2, 1]
+    assert neighbors.codes.tolist() == [0, 1, 0, 2, 1, 0]
+    assert neighbors.members(np.array([1, 0])).tolist() == [0, 1, 2, 4, 5]
+    assert neighbors.members(np.array([], dtype=np.int64)).tolist() == []
+
+
 def test_the_neighbours_of_one_row_are_those_of_the_blocks() -> None:
     X = blobs(150, 3, seed=5)
     neighbors = density.Neighbors([density.near_features(X, 1.0)], len(X))

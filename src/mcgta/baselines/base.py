@@ -89,7 +89,7 @@ class Baseline(ClusterMixin, BaseEstimator):
             features.shape[0],
             groups=groups,
             metric=params.get("metric", "auto"),
-            metric_params=params.get("metric_params"),
+            metric_params=self._position_params(),
         )
         if self._metrics is not None and places.metric not in self._metrics:
             raise ValueError(
@@ -116,6 +116,10 @@ class Baseline(ClusterMixin, BaseEstimator):
     def _label(self, task: Task) -> Labels:
         """Return labels of the task's rows in any numbering, negative for noise."""
         raise TypeError(f"{type(self).__name__} is what baselines have in common, and labels nothing itself")
+
+    def _position_params(self) -> dict[str, Any] | None:
+        """Return the parameters of the metric of positions."""
+        return getattr(self, "metric_params", None)
 
     def _check(self) -> None:
         """Refuse parameters that are not allowed."""

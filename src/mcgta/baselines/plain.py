@@ -111,7 +111,7 @@ class DBSCAN(Baseline):
 
     It optimises nothing: clusters are the connected parts of the rows that have at least ``min_samples`` neighbours. Prefer
     it where clusters are dense and of any shape, their number is unknown and outliers are to be left out. Labels are those of
-    scikit-learn's for rows in the order of position, in memory linear in the rows.
+    scikit-learn's, in memory linear in the rows; with positions, whatever they are, those of rows sorted by group and features.
 
     Parameters
     ----------

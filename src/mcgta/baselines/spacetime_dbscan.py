@@ -89,8 +89,8 @@ class MDSTDBSCAN(Baseline):
     eps_space : how far apart neighbours may be in space; None where positions are times
     eps_time : how far apart neighbours may be in time; None where positions have no time
     min_samples : a row with this many neighbours, itself included, is a core row
-    metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`. A ``time_scale`` has no effect, as space and time
-        are measured apart
+    metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`. A ``time_scale`` is not needed and has no effect, as
+        space and time are measured apart
     random_state : takes no part, since there is no chance; every baseline has it
 
     Rows of different groups are never neighbours, so each cluster lies in one group.
@@ -121,6 +121,10 @@ class MDSTDBSCAN(Baseline):
         self.metric = metric
         self.metric_params = metric_params
         self.random_state = random_state
+
+    def _position_params(self) -> dict[str, Any] | None:
+        """Add a scale: positions in space and time cannot be read without one, and any will do."""
+        return {"time_scale": 1.0, **(self.metric_params or {})} if self.metric == "spacetime" else self.metric_params
 
     def _label(self, task: Task) -> Labels:
         senses = [*self._places(task.positions), *self._attributes(task.X)]
@@ -166,29 +170,39 @@ def split(positions: Positions) -> dict[str, Positions]:
 
 
 def grow(neighbors: Neighbors, min_samples: int, X: Array, delta: float) -> Labels:
-    """Grow clusters one by one, each row within ``delta`` of the mean of the cluster that it joins."""
-    labels = np.full(neighbors.count, -1, dtype=np.int64)
+    """Grow clusters one by one, each row within ``delta`` of the mean of the cluster that it joins.
+
+    Rows that are equal in every sense join together, but each of them looks around in its turn, as the mean may have moved.
+    """
+    labels = np.full(neighbors.count, -1, dtype=np.int64)  # of distinct rows
+    looked = np.zeros_like(labels)  # how large the cluster was when one of these equal rows last looked around
     points = np.ascontiguousarray(X)
     clusters = 0
-    for row in range(neighbors.count):
-        if labels[row] >= 0:
+    for start in range(neighbors.count):
+        if labels[start] >= 0:
             continue
-        around = neighbors.of(row)
-        if around.size < min_samples:
+        around = neighbors.of(start)
+        if neighbors.weights[around].sum() < min_samples:
             continue
-        stack = around[labels[around] < 0].tolist()
-        labels[stack] = clusters
+        joining = around[labels[around] < 0]
+        labels[joining] = clusters
+        stack = neighbors.members(joining).tolist()
         total, size = points[stack].sum(axis=0), len(stack)
         while stack:
-            around = neighbors.of(stack.pop())
-            if around.size < min_samples:
+            row = neighbors.codes[stack.pop()]
+            if looked[row] == size:  # no row has joined since, so the mean is the same
+                continue
+            looked[row] = size
+            around = neighbors.of(row)
+            if neighbors.weights[around].sum() < min_samples:
                 continue
             free = around[labels[around] < 0]
             # The mean is the last point of a table of the free rows, to measure as neighbours are measured.
-            table = np.vstack([points[free], total / size])
+            table = np.vstack([points[neighbors.rows[free]], total / size])
             joining = free[pair_distances(table, np.arange(free.size), np.array(free.size), FLAT) <= delta]
             labels[joining] = clusters
-            total, size = total + points[joining].sum(axis=0), size + joining.size
-            stack.extend(joining.tolist())
+            members = neighbors.members(joining)
+            total, size = total + points[members].sum(axis=0), size + members.size
+            stack.extend(members.tolist())
         clusters += 1
-    return labels
+    return labels[neighbors.codes]
