@@ -42,9 +42,9 @@ bench-auto: $(VENV)/.develop  ## what a fit without settings finds; prints it an
 bench-baselines: $(VENV)/.develop  ## speed of the baselines that are written here against packages; prints it
 	$(BIN)/python benchmarks/baselines.py
 
-bench-paper: $(VENV)/.develop  ## the paper's tables and figures, in docs/benchmarks/paper; goes on where it was stopped
-	MCGTA_DATA=$(DATA) $(BIN)/mcgta bench dissimilarity covariance clusterer hinge range --out docs/benchmarks/paper --seconds 300
-	MCGTA_DATA=$(DATA) $(BIN)/mcgta bench --out docs/benchmarks/paper --seconds 100
+bench-paper: $(VENV)/.develop  ## the paper's tables and figures, in docs/benchmarks/paper; goes on where it was, FRESH=1 begins anew
+	MCGTA_DATA=$(DATA) $(BIN)/mcgta bench dissimilarity covariance clusterer hinge range --out docs/benchmarks/paper --seconds 300 $(if $(FRESH),--fresh)
+	MCGTA_DATA=$(DATA) $(BIN)/mcgta bench baselines runtime curves --out docs/benchmarks/paper --seconds 100 $(if $(FRESH),--fresh)
 
 docs: $(VENV)/.docs  ## HTML documentation in docs/_build/html
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
