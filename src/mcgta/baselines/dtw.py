@@ -36,6 +36,8 @@ class DTW(Baseline):
     max_iter : steps of k-means
     random_state : seed of the sample and the starts
 
+    Notes
+    -----
     Windows do not reach over groups, and those at the ends of a series are moved inside. Rows of groups with fewer than
     ``window`` rows are noise. After ``fit``, ``n_iter_`` tells the steps of the best start; tslearn does not say whether it has
     converged. Times only order the rows. ``of="rows"`` does not look at positions, so these can be any.

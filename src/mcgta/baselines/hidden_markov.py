@@ -39,6 +39,8 @@ class HMM(Baseline):
     tol : they stop when the log-likelihood gains less than this
     random_state : seed of the starts
 
+    Notes
+    -----
     After ``fit`` there are ``converged_``, ``n_iter_``, ``log_likelihood_`` and ``bic_`` of the scaled features, and
     ``transitions_`` (K, K), the chance of each state, in rows, to be followed by each, numbered as in ``labels_``; states that
     no row is in come last.

@@ -43,11 +43,13 @@ class PCKMeans(Baseline):
     metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
     random_state : seed of the links, of the sweeps' order, and of centres for which there are no links
 
+    Notes
+    -----
     Drawn links lie within groups. Cannot-links that contradict the must-links are not drawn, and refused if they are given.
     Clusters begin as the largest sets of rows that must-links connect; further starts draw such sets, single rows among them,
-    as k-means++ draws rows, by size times squared distance from those before. After ``fit`` there are ``objective_``,
-    ``objectives_`` after each of ``n_iter_`` sweeps, which never increase, and ``must_link_`` and ``cannot_link_``, the links
-    as pairs of rows of X.
+    as k-means++ draws rows, by size times squared distance from those before. After ``fit`` there are ``objective_`` and, after
+    each of ``n_iter_`` sweeps, ``objectives_``, which never increase; and ``must_link_`` and ``cannot_link_``, the links as
+    pairs of rows of X.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {

@@ -59,6 +59,8 @@ class GMM(Baseline):
     reg_covar : added to the variances, in the squared unit of the features
     random_state : seed of the starts
 
+    Notes
+    -----
     After ``fit``, ``converged_`` says whether expectation-maximisation has, ``n_iter_`` after how many steps; ``bic_`` is the
     Bayesian information criterion.
     """

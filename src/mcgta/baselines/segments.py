@@ -49,6 +49,8 @@ class SegmentStates(Baseline):
     memory : where change points are kept, so that other numbers of states of the same data cost little: a folder, or an
         object with joblib's ``cache``, as in scikit-learn. None keeps nothing
 
+    Notes
+    -----
     After ``fit``, ``n_segments_`` tells how many segments there were.
     """
 

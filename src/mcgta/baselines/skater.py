@@ -34,6 +34,8 @@ class SKATER(Baseline):
     metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
     random_state : takes no part, since there is no chance; every baseline has it
 
+    Notes
+    -----
     Parts of the graph that are not connected are joined by their nearest pairs. Groups are never joined, nor are rows between
     which no finite distances lead: each such set is at least one region, so that K must not be smaller than their number.
     """

@@ -38,6 +38,8 @@ class STDBSCAN(Baseline):
     metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
     random_state : takes no part, since there is no chance; every baseline has it
 
+    Notes
+    -----
     Rows of different groups are never neighbours, so each cluster lies in one group.
     """
 
@@ -93,6 +95,8 @@ class MDSTDBSCAN(Baseline):
         space and time are measured apart
     random_state : takes no part, since there is no chance; every baseline has it
 
+    Notes
+    -----
     Rows of different groups are never neighbours, so each cluster lies in one group.
     """
 

@@ -33,6 +33,8 @@ class WindowedGMM(Baseline):
     metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
     random_state : seed of the starts
 
+    Notes
+    -----
     Rows of groups with fewer than n rows have no neighbourhood and are noise. After ``fit``, ``converged_`` says whether
     expectation-maximisation has, ``n_iter_`` after how many steps; ``bic_`` is the Bayesian information criterion of the
     moments.
