@@ -1,8 +1,16 @@
-"""Doctests of the documents run in a folder of their own, so that what they save litters nothing."""
+"""Doctests write to a folder of their own, so that they litter nothing; and interrupts work, however the tests are started."""
 
 from __future__ import annotations
 
+import signal
+
 import pytest
+
+
+def pytest_configure() -> None:
+    """Hear interrupts, and let the processes that tests start hear them: shells have what runs in the background ignore them."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
