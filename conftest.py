@@ -8,7 +8,7 @@ import pytest
 
 
 def pytest_configure() -> None:
-    """Hear interrupts, and let the processes that tests start hear them: shells have what runs in the background ignore them."""
+    """Hear interrupts, as do the processes that tests start: shells have what runs in the background ignore them."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
