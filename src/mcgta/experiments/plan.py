@@ -88,7 +88,7 @@ def has_data(name: str) -> bool:
     except MissingDataError:
         return False
     except (ValueError, OSError):
-        pass  # it is there, but damaged, which its cells will tell
+        return True  # but damaged, which its cells will tell
     return True
 
 
