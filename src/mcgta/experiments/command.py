@@ -282,7 +282,8 @@ def _tell_of_kept(cells: list[Cell], records: list[Record], args: argparse.Names
 def _met_less(record: Record, seconds: float, memory: float | None) -> bool:
     """Whether a cell had met a smaller cap than these."""
     caps, status = record.get("caps") or {}, record["status"]
-    if status == "memory" or (status == "capped" and "held" in record["note"]):
+    last = record["note"].split("; ")[-1]  # which cap it was
+    if status == "memory" or (status == "capped" and last.startswith("held ")):
         return (caps.get("memory") or math.inf) < (memory or math.inf)
     return status in ("capped", "time") and caps.get("seconds", 0) < seconds
 
