@@ -25,7 +25,7 @@ from mcgta import read_positions
 from mcgta.baselines import DBSCAN, SKATER, TICC, FastTICC
 from mcgta.baselines.skater import contiguity
 from mcgta.datasets import make_regions, make_series
-from mcgta.types import Array
+from mcgta.runtime.types import Array
 from results import Ratio, describe, table_head, table_line
 from timing import environment, in_turns, timed
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from mcgta import find_neighborhoods, fit_local_models, read_positions
 from mcgta.observations import Observations, sort_observations
+from mcgta.runtime.parallel import threads
+from mcgta.runtime.types import Array, Index
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
-from mcgta.types import Array, Index
 
 TITLES = {"vehicle": "Vehicle", "pavement": "Pavement", "inat_subset": "iNat subset"}
 NEIGHBORS, ALPHA = 30, 0.01
@@ -32,7 +33,8 @@ class Dataset:
 
     def models(self, *, n_jobs: int = 1, **options: Any) -> LocalModels:
         """Fit the local models."""
-        return fit_local_models(self.data.X, self.neighborhoods, alpha=ALPHA, n_jobs=n_jobs, **options)
+        with threads(n_jobs):
+            return fit_local_models(self.data.X, self.neighborhoods, alpha=ALPHA, **options)
 
 
 def read_data(folder: Path, name: str, *, columns: int | None = None, rows: int | None = None) -> Dataset | None:

@@ -37,10 +37,11 @@ from mcgta import (
     compare_models,
     empirical_semivariogram,
 )
-from mcgta.kernels.careful_lasso import GAP
-from mcgta.kernels.graphical_lasso import graphical_lasso
-from mcgta.kernels.wasserstein import pack, wasserstein2_tile
-from mcgta.types import Array
+from mcgta.kernels.gaussians.careful_lasso import GAP
+from mcgta.kernels.gaussians.graphical_lasso import graphical_lasso
+from mcgta.kernels.gaussians.wasserstein import pack, wasserstein2_tile
+from mcgta.runtime.parallel import threads as on_threads
+from mcgta.runtime.types import Array
 from results import Ratio, Table, describe, human, print_tables, table_head, table_line, write_results
 from rivals import Gaussians, LassoFits, dbscan, eigvalsh_tile, pot_pairs, pot_tile, sqrtm_pairs
 from startup import measure_startup
@@ -194,7 +195,8 @@ def threads(bench: Bench) -> None:
     piece = compare_models(fit(n_jobs=1).take(np.arange(2500 if bench.quick else 6000)))
 
     def compare(n_jobs: int) -> Array:
-        return replace(piece, cached=None).matrix(n_jobs=n_jobs)
+        with on_threads(n_jobs):
+            return replace(piece, cached=None).matrix()
 
     same = np.array_equal(fit(n_jobs=1).covariances, fit(n_jobs=2).covariances), np.array_equal(compare(1), compare(2))
     wall = partial(timed, least=0.2, clock=time.perf_counter)
@@ -215,7 +217,7 @@ def semivariogram(bench: Bench) -> None:
         bench.add(replace(line, note=missing("vehicle")))
         return
     places, dissimilarity = dataset.data.positions, compare_models(dataset.models())
-    sample = partial(empirical_semivariogram, dissimilarity, places, n_jobs=1)
+    sample = partial(empirical_semivariogram, dissimilarity, places)
     exact, sampled = sample(error=0.0), sample()
     ours, theirs = in_turns(timed(sample, least=0.2), timed(partial(sample, error=0.0)), rounds=3, warm=False)
     seen = exact.counts > 0
@@ -260,7 +262,7 @@ def pavement(bench: Bench) -> None:
         own = fitted.local_models_
         assert own is not None
         models = Gaussians.of(own.means, own.covariances)
-        matrix = compare_models(own).matrix(n_jobs=1)
+        matrix = compare_models(own).matrix()
         fits = LassoFits(X, dataset.neighborhoods.indices, ALPHA)
         parts: dict[str, list[float]] = {"fits": [], "pairs": [], "clustering": []}
         spared: list[float] = []
@@ -313,7 +315,7 @@ def compile_kernels() -> None:
         warnings.simplefilter("ignore")
         fitted = MCGTA(n_neighbors=NEIGHBORS, alpha=ALPHA, n_jobs=1, eps=1.0).fit(X)
     assert fitted.local_models_ is not None
-    empirical_semivariogram(compare_models(fitted.local_models_), fitted.positions_, error=0.0, n_jobs=1)
+    empirical_semivariogram(compare_models(fitted.local_models_), fitted.positions_, error=0.0)
 
 
 def main() -> None:

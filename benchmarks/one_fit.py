@@ -25,10 +25,9 @@ from threadpoolctl import threadpool_limits
 from data_sets import NEIGHBORS
 from mcgta import MCGTA
 from mcgta.datasets import make_gestures, make_regions
-from mcgta.kernels.wasserstein import pack, wasserstein2_tile
-from mcgta.prediction import Reference
-from mcgta.progress import Progress
-from mcgta.types import Array, Labels
+from mcgta.kernels.gaussians.wasserstein import pack, wasserstein2_tile
+from mcgta.runtime.types import Array, Labels
+from mcgta.updating.predict import Reference
 from timing import Side, in_turns, timed
 
 RECORD = 315
@@ -41,7 +40,7 @@ COMPILING = 60.0  # seconds of a fit that reading kernels from the cache no long
 ELSEWHERE = "elsewhere"
 """What a fit does outside its named stages."""
 BEFORE = ("neighbourhoods", "local models", "semivariogram", ELSEWHERE)
-"""All other stages are the clustering, whatever the engine calls them; tables of all pairs belong to it."""
+"""All other stages are the clustering, whatever the backend calls them; tables of all pairs belong to it."""
 
 # Radii of DBSCAN are fixed, so that sizes can be compared; there are many clusters, and noise, at the largest.
 # Lags: a record, and where the semivariogram of Vehicle levels off; the default, half the series, would grow with it.
@@ -156,16 +155,16 @@ def peak_bytes() -> int:
 
 
 def clustering_seconds(seconds: dict[str, float]) -> float:
-    """Return the seconds of the clustering, whatever stages an engine has for it."""
+    """Return the seconds of the clustering, whatever stages an backend has for it."""
     return sum(spent for stage, spent in seconds.items() if stage not in BEFORE)
 
 
 def _engine(model: MCGTA, count: int) -> dict[str, Any]:
     """Say how the clustering was done; an estimator that does not tell has computed every pair."""
-    engine, pairs = getattr(model, "engine_", None), count * (count - 1) // 2
-    if engine is None:
+    backend, pairs = getattr(model, "backend_", None), count * (count - 1) // 2
+    if backend is None:
         return {"name": "dense", "reason": "not told", "exact_pairs": pairs, "pairs": pairs, "exact_share": 1.0}
-    return {name: getattr(engine, name) for name in ("name", "reason", "exact_pairs", "pairs", "exact_share")}
+    return {name: getattr(backend, name) for name in ("name", "reason", "exact_pairs", "pairs", "exact_share")}
 
 
 def _seconds_a_pair(model: MCGTA) -> float:
@@ -190,7 +189,7 @@ def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
     new = X[where.astype(int)] + rng.normal(0, 0.01, (*where.shape, X.shape[1]))
     start = time.process_time()
     model.predict(new[-1], positions=where[-1])
-    first, tree = time.process_time() - start, model._refer(Progress())
+    first, tree = time.process_time() - start, model._refer()
     found: dict[str, list[Labels]] = {"tree": [], "every": []}
 
     def side(name: str, reference: Reference, begin: int, step: int, calls: int) -> Side:
@@ -205,7 +204,7 @@ def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
         return timed(work, units=calls * step)
 
     assert model.strengths_.size  # which finds all densities; comparing with every anchor takes these
-    ready = model._refer(Progress())
+    ready = model._refer()
     every = replace(ready, tree=None, surroundings=None)
     batches = [side("tree", ready, 0, NEW, 1), side("every", every, 0, NEW, 1)]
     singles = [side("tree", tree, ROUNDS, 1, SINGLE), side("every", every, ROUNDS, 1, FEW)]
@@ -236,7 +235,7 @@ def _fit(case: Case) -> dict[str, Any]:
         "wall": wall,
         "peak": peak,
         "peak_before": before,
-        "engine": _engine(model, len(X)),
+        "backend": _engine(model, len(X)),
         "clusters": model.n_clusters_,
         "noise": model.noise_share_,
         "ari": float(adjusted_rand_score(labels, model.labels_)),

@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from data_sets import Labelled
 from mcgta.datasets import Sample, make_series
 from mcgta.datasets.covariances import make_covariances
-from mcgta.types import Array, Index
+from mcgta.runtime.types import Array, Index
 
 Maker = Callable[[int, int], Labelled]
 

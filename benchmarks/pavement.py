@@ -25,7 +25,8 @@ from mcgta import (
     fit_semivariogram,
     read_positions,
 )
-from mcgta.types import Array, Labels
+from mcgta.runtime.parallel import threads
+from mcgta.runtime.types import Array, Labels
 
 BETAS = (0.0, 0.25, 0.5, 0.75, 1.0, 2.0)
 MARGINS = (0.0, 0.1, 0.25, 0.5)  # in sills of the semivariogram
@@ -59,7 +60,8 @@ def scan(X: Array, y: Labels) -> list[Setting]:
     positions = read_positions(None, len(X))
     models = fit_local_models(X, find_neighborhoods(positions, 30), alpha=0.01)
     dissimilarity = compare_models(models)
-    dissimilarity.matrix(n_jobs=-1)
+    with threads(-1):
+        dissimilarity.matrix()
     semivariogram = fit_semivariogram(empirical_semivariogram(dissimilarity, positions), adapt=True)
     out = []
     for beta in BETAS:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.types import Array
+from mcgta.runtime.types import Array
 
 Table = list[dict[str, Any]]
 
@@ -202,10 +202,10 @@ def _fit_line(row: dict[str, Any]) -> str:
     head = f"{row['data']}, {row['clusterer']}, N = {row['count']:,}: "
     if "failed" in row:
         return f"{head}{row['failed']}"
-    engine, stages = row["engine"], (f"{stage} {human(seconds)}" for stage, seconds in row["seconds"].items())
+    backend, stages = row["backend"], (f"{stage} {human(seconds)}" for stage, seconds in row["seconds"].items())
     return (
-        f"{head}{human(row['total'])}, peak {row['peak'] / 1e9:.2f} GB ({row['peak_before'] / 1e9:.2f} before), engine "
-        f"{engine['name']}, exact {engine['exact_share']:.1e} of the pairs, {row['clusters']} clusters, "
+        f"{head}{human(row['total'])}, peak {row['peak'] / 1e9:.2f} GB ({row['peak_before'] / 1e9:.2f} before), backend "
+        f"{backend['name']}, exact {backend['exact_share']:.1e} of the pairs, {row['clusters']} clusters, "
         f"noise {row['noise']:.0%}\n"
         f"    {', '.join(stages)}"
     )

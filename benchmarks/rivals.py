@@ -18,8 +18,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.cluster import DBSCAN
 from sklearn.covariance import GraphicalLasso
 
-from mcgta.kernels.factors import psd_roots
-from mcgta.types import Array, Index, Labels
+from mcgta.kernels.gaussians.factors import psd_roots
+from mcgta.runtime.types import Array, Index, Labels
 
 
 @dataclass

@@ -35,12 +35,12 @@ from threadpoolctl import threadpool_limits
 
 from data_sets import NEIGHBORS, missing
 from mcgta import MCGTA, Loss, compare_models
+from mcgta.clustering.brute_force import BruteForceSearch
+from mcgta.clustering.clustering import CLUSTERERS, NeighborSearch, cluster
+from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_gestures
-from mcgta.memory import available_bytes
-from mcgta.stages.clustering import CLUSTERERS, Near, cluster
-from mcgta.stages.loss_rows import LossRows
-from mcgta.stages.loss_tree import LossTree
-from mcgta.types import Array, Labels
+from mcgta.runtime.memory import available_bytes
+from mcgta.runtime.types import Array, Labels
 from one_fit import BEFORE, NEW, RECORD, SETTINGS, Case, fit_in_child
 from results import Measure, Ratio, Table, describe, human, print_tables, table_head, table_line, write_results
 from rivals import Gaussians, dbscan, eigvalsh_tile, shrunk_windows
@@ -160,13 +160,13 @@ def series(bench: Bench) -> None:
     share = Measure("series", f"share of all pairs by the exact kernel, {size}", *bench.limits(1e-4, 3e-5), note=note)
     case = f"growth exponent of the clustering, {smallest} to {largest.count:,}"
     bench.add(replace(peak, value=middle(runs)["peak"] / 1e9) if runs else peak)
-    bench.add(replace(share, value=runs[0]["engine"]["exact_share"]) if runs else share)
+    bench.add(replace(share, value=runs[0]["backend"]["exact_share"]) if runs else share)
     bench.add(Measure("series", case, *bench.limits(1.5, 1.2), value=exponent, note=note if exponent is None else ""))
     line = Ratio("series", f"clustering by DBSCAN, {size}", "every pair by our own kernel", *bench.limits(50, 300))
     if not runs:
         bench.add(replace(line, note=note))
         return
-    pairs = runs[0]["engine"]["pairs"]
+    pairs = runs[0]["backend"]["pairs"]
     note = (
         f"{human(middle(runs)['seconds_a_pair'])} a pair on a tile of 2,048 x 2,048 of the models, for {pairs:,} pairs"
     )
@@ -237,13 +237,15 @@ def tiles(bench: Bench) -> None:
         made = make_gestures(QUICK_RECORDS if bench.quick else RECORDS, record_length=RECORD, n_features=d)
         fitted = MCGTA(n_neighbors=NEIGHBORS, n_jobs=1, max_lag=float(RECORD), eps=1.0).fit(made.X).refit(eps="auto")
         loss = _loss_of(fitted, None)
-        tree, rows = LossTree.of(loss), LossRows.of(loss)
+        tree, rows = TreeSearch.of(loss), BruteForceSearch.of(loss)
         for clusterer in CLUSTERERS:
             eps = fitted.eps_ if clusterer == "dbscan" else "auto"
             found: list[Labels] = []
 
-            def work(near: Near, clusterer: str = clusterer, eps: Any = eps, found: list[Labels] = found) -> None:
-                found.append(cluster(near, clusterer, eps=eps, min_samples=20, n_jobs=1)[0].labels)
+            def work(
+                near: NeighborSearch, clusterer: str = clusterer, eps: Any = eps, found: list[Labels] = found
+            ) -> None:
+                found.append(cluster(near, clusterer, eps=eps, min_samples=20)[0].labels)
 
             ours, theirs = in_turns(timed(partial(work, tree)), timed(partial(work, rows)), rounds=3)
             same = all(np.array_equal(found[0], labels) for labels in found)
@@ -305,7 +307,7 @@ def vehicle(bench: Bench) -> None:
 def _loss_table(fitted: MCGTA, rows: int | None) -> tuple[Array, int]:
     """Return the losses of all pairs of a fit along time, or of its first rows, and the number of rows."""
     loss = _loss_of(fitted, rows)
-    return loss.matrix(n_jobs=1), len(loss)
+    return loss.matrix(), len(loss)
 
 
 def _loss_of(fitted: MCGTA, rows: int | None) -> Loss:

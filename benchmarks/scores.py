@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from data_sets import Labelled
 from mcgta import MCGTA, read_positions
-from mcgta.types import Labels
+from mcgta.runtime.types import Labels
 
 
 @dataclass(frozen=True)

@@ -218,7 +218,7 @@ def _name(row: dict[str, Any]) -> str:
 
 def _fits(rows: list[dict[str, Any]]) -> str:
     return _table(
-        ("", "whole fit", "clustering", "peak", "before", "engine", "exact pairs", "clusters", "noise", "ARI"),
+        ("", "whole fit", "clustering", "peak", "before", "backend", "exact pairs", "clusters", "noise", "ARI"),
         (
             (
                 _name(row),
@@ -226,8 +226,8 @@ def _fits(rows: list[dict[str, Any]]) -> str:
                 _seconds(row["clustering"]),
                 f"{row['peak'] / 1e9:.2f} GB",
                 f"{row['peak_before'] / 1e9:.2f} GB",
-                row["engine"]["name"],
-                f"{row['engine']['exact_share']:.1e}",
+                row["backend"]["name"],
+                f"{row['backend']['exact_share']:.1e}",
                 f"{row['clusters']:,}",
                 f"{row['noise']:.0%}",
                 f"{row['ari']:.2f}",

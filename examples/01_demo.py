@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from mcgta import MCGTA
 from mcgta.datasets import Sample, make_series
-from mcgta.types import Labels
+from mcgta.runtime.types import Labels
 
 COLOURS = np.array(["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb5566", "#004488"])
 NOISE = "#d0d0d0"

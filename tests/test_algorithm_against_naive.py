@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-import naive
-import naive_clusters
 from mcgta import MCGTA
+from naive import algorithm as naive
+from naive import clusters as naive_clusters
 
 
 def states(seed, sizes, d=2):

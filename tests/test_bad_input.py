@@ -11,7 +11,7 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering
 from sklearn.exceptions import NotFittedError
 
 from mcgta import MCGTA, LocalModels
-from mcgta.parameters import RULES
+from mcgta.settings import RULES
 
 
 def refused(match, X, model=None, **given):

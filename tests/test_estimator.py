@@ -12,13 +12,14 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mcgta import MCGTA, LocalModels, MixturePrior, Objective, Positions, Semivariogram, algorithm
-from mcgta.parameters import RULES
-from mcgta.stages.clustering import CLUSTERERS
-from mcgta.stages.curve_fit import MODELS
-from mcgta.stages.dissimilarity import DISSIMILARITIES, Compiled
+from mcgta import MCGTA, LocalModels, MixturePrior, Objective, Positions, Semivariogram
+from mcgta import pipeline as algorithm
+from mcgta.clustering.clustering import CLUSTERERS
+from mcgta.settings import RULES
+from mcgta.stages.dissimilarity.dissimilarity import DISSIMILARITIES, Compiled
 from mcgta.stages.local_models import COVARIANCES
 from mcgta.stages.neighborhoods import KERNELS
+from mcgta.stages.semivariogram.models import MODELS
 
 EPS = {"wasserstein2": 4.0, "calibrated": 8.0, "euclidean": 4.0, "cosine": 0.2, "kl": 20.0, "js": 0.6, "tv": 0.9}
 
@@ -279,7 +280,7 @@ def test_progress_writes_one_line_a_stage_to_standard_error(series, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.splitlines()
-    assert lines.pop(4).startswith("mcgta: dense engine: ")
+    assert lines.pop(4).startswith("mcgta: dense backend: ")
     stages = ["neighbourhoods", "local models", "dissimilarity", "semivariogram", "loss", "clustering"]
     assert len(lines) == len(stages)
     for line, stage in zip(lines, stages, strict=True):

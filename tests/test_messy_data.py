@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from sklearn.cluster import AffinityPropagation, KMeans, SpectralClustering
 
+from builders.work import on_threads
 from mcgta import MCGTA, find_neighborhoods, fit_local_models, read_positions
-from mcgta.memory import check_memory
+from mcgta.runtime.memory import check_memory
 from mcgta.stages import local_models
 
 
@@ -188,8 +189,8 @@ def test_many_features_leave_no_warning_filter_behind():
     before = list(warnings.filters)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_models, "_TILE", 60)
-        one = fit_local_models(X, neighborhoods, alpha=0.1, n_jobs=1)
-        two = fit_local_models(X, neighborhoods, alpha=0.1, n_jobs=2)
+        one = fit_local_models(X, neighborhoods, alpha=0.1)
+        two = on_threads(2, lambda: fit_local_models(X, neighborhoods, alpha=0.1))
     assert list(warnings.filters) == before
     np.testing.assert_array_equal(one.covariances, two.covariances)
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.work import on_threads
 from mcgta import (
     MCGTA,
     LocalModels,
@@ -18,7 +19,7 @@ from mcgta import (
     fit_local_models,
     read_positions,
 )
-from mcgta.stages.clustering import CLUSTERERS
+from mcgta.clustering.clustering import CLUSTERERS
 
 FEW = settings(max_examples=8, derandomize=True, deadline=None)
 SOME = settings(max_examples=25, derandomize=True, deadline=None)
@@ -153,7 +154,7 @@ def test_workers_change_nothing_bit_for_bit(series, dissimilarity):
 
 def test_workers_change_nothing_for_the_minimum_covariance_determinant(series):
     hoods = find_neighborhoods(read_positions(series.positions[:24], 24), 6)
-    models = [fit_local_models(series.X[:24], hoods, covariance="min_cov_det", n_jobs=k) for k in (1, 2)]
+    models = [on_threads(k, lambda: fit_local_models(series.X[:24], hoods, covariance="min_cov_det")) for k in (1, 2)]
     np.testing.assert_array_equal(models[0].covariances, models[1].covariances)
 
 
@@ -165,10 +166,10 @@ def test_tile_sizes_change_nothing_bit_for_bit(kind, seed, tile):
     places_, X = read_positions(None, 33), states(rng, 33)
     models = fit_local_models(X, find_neighborhoods(places_, 6))
     whole, pieces = compare_models(models, kind), compare_models(models, kind)
-    np.testing.assert_array_equal(pieces.matrix(tile=tile, n_jobs=2), whole.matrix())
+    np.testing.assert_array_equal(on_threads(2, lambda: pieces.matrix(tile=tile)), whole.matrix())
     curve = empirical_semivariogram(whole, places_, bins=6)
     loss = Loss(whole, places_, curve, beta=2.0, margin=0.1)
-    np.testing.assert_array_equal(loss.matrix(tile=tile, n_jobs=2), loss.matrix())
+    np.testing.assert_array_equal(on_threads(2, lambda: loss.matrix(tile=tile)), loss.matrix())
 
 
 def random_models(rng, count, d, singular):

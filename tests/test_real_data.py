@@ -12,13 +12,13 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.cluster import DBSCAN, OPTICS
 
 from mcgta import MCGTA
-from mcgta.kernels.hierarchy import hierarchy_labels
-from mcgta.stages.clustering import cluster
-from mcgta.stages.labelling import drop_small, number
+from mcgta.clustering.brute_force import BruteForceSearch
+from mcgta.clustering.clustering import cluster
+from mcgta.clustering.labels import drop_small, number
+from mcgta.clustering.tree_search import TreeSearch
+from mcgta.kernels.tree.hierarchy import hierarchy_labels
+from mcgta.runtime.types import Array
 from mcgta.stages.loss import Loss
-from mcgta.stages.loss_rows import LossRows
-from mcgta.stages.loss_tree import LossTree
-from mcgta.types import Array
 
 FOLDER = Path(os.environ.get("MCGTA_DATA", Path(__file__).parents[2] / "shared" / "data"))
 NAMES = ("pavement", "vehicle", "inat_subset")
@@ -61,7 +61,7 @@ def test_dbscan_is_scikit_learns(piece: tuple[Loss, Array], share: float, min_sa
     loss, matrix = piece
     eps = float(np.quantile(matrix[np.triu_indices(len(matrix), 1)], share))
     theirs = DBSCAN(eps=eps, min_samples=min_samples, metric="precomputed").fit(matrix)
-    ways = (LossTree.of, LossRows.of) if (share, min_samples) == (0.02, 30) else (LossTree.of,)
+    ways = (TreeSearch.of, BruteForceSearch.of) if (share, min_samples) == (0.02, 30) else (TreeSearch.of,)
     for near in (way(loss) for way in ways):
         found, _ = cluster(near, eps=eps, min_samples=min_samples)
         np.testing.assert_array_equal(found.labels, number(theirs.labels_))
@@ -74,7 +74,7 @@ def test_the_spanning_tree_weighs_what_scipys_does(piece: tuple[Loss, Array]) ->
     above = np.triu(np.maximum(np.maximum(matrix, core[:, None]), core) + 1.0, 1)  # SciPy takes zeros for no edge
     expected = np.sort(minimum_spanning_tree(above).data) - 1.0
     labels = []
-    for near in (LossTree.of(loss), LossRows.of(loss)):
+    for near in (TreeSearch.of(loss), BruteForceSearch.of(loss)):
         i, j, weights, own, _ = near.span(20)
         np.testing.assert_array_equal(own, core)
         np.testing.assert_allclose(np.sort(weights), expected, rtol=0, atol=1e-12 * max(1.0, expected.max()))
@@ -89,7 +89,7 @@ def test_optics_is_scikit_learns(piece: tuple[Loss, Array]) -> None:
     loss = replace(loss, dissimilarity=replace(loss.dissimilarity, parts=parts), positions=loss.positions.take(few))
     with np.errstate(divide="ignore", invalid="ignore"):  # scikit-learn divides by reachabilities, of which some are 0
         theirs = OPTICS(min_samples=20, min_cluster_size=20, metric="precomputed").fit(matrix[np.ix_(few, few)])
-    for near in (LossTree.of(loss), LossRows.of(loss)):
+    for near in (TreeSearch.of(loss), BruteForceSearch.of(loss)):
         found, _ = cluster(near, "optics", min_samples=20)
         np.testing.assert_array_equal(found.ordering, theirs.ordering_)
         np.testing.assert_array_equal(found.reachability, theirs.reachability_)

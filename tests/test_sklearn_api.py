@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from mcgta import MCGTA
-from mcgta.parameters import RULES
+from mcgta.settings import RULES
 
 ROW_ORDER_IS_TIME = (
     "without positions the order of the rows is time, and these rows come in no order that means anything"

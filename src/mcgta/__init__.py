@@ -4,28 +4,28 @@ Algorithm 1 of the MC-GTA paper (Wang et al., ICML 2024) as a scikit-learn clust
 function of its own.
 """
 
-from mcgta.archive import ArchiveError, load
-from mcgta.choice import Choice, ChoiceWarning
+from mcgta.clustering.clustering import Clustering, find_clusters
+from mcgta.clustering.membership import Membership
 from mcgta.estimator import MCGTA
-from mcgta.evidence import Comparison, Evidence, compare_labellings, evidence
-from mcgta.position_input import read_positions
-from mcgta.positions import Positions
-from mcgta.resampling import Stability, stability
-from mcgta.stages.clustering import Clustering, find_clusters
-from mcgta.stages.dissimilarity import Dissimilarity, compare_features, compare_models
-from mcgta.stages.empirical import empirical_semivariogram
-from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, labelling_test, pair_test
+from mcgta.inference.null_distribution import NullDistribution
+from mcgta.inference.pair_test import GoodnessOfFit, PairTest, labelling_test, pair_test
+from mcgta.positions.positions import Positions
+from mcgta.positions.reading import read_positions
+from mcgta.runtime.archive import ArchiveError, load
+from mcgta.selection.choice import Choice, ChoiceWarning
+from mcgta.selection.evidence import Comparison, Evidence, compare_labellings, evidence
+from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity, compare_features, compare_models
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss, Objective
-from mcgta.stages.membership import Membership
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
-from mcgta.stages.null_distribution import NullDistribution
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
-from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
-from mcgta.tuning.blocks import BlockSplit
-from mcgta.tuning.labels import LabelScorer
-from mcgta.tuning.result import HeldOut, Tuning
-from mcgta.tuning.tune import tune
+from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
+from mcgta.stages.semivariogram.empirical import empirical_semivariogram
+from mcgta.validation.blocks import BlockSplit
+from mcgta.validation.labels import LabelScorer
+from mcgta.validation.result import HeldOut, Tuning
+from mcgta.validation.stability import Stability, stability
+from mcgta.validation.tune import tune
 
 __version__ = "0.1.0"
 

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from functools import wraps
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mcgta.algorithm import Algorithm, Stages
-from mcgta.appending import Before, append_stages
-from mcgta.archive import Archived
-from mcgta.choice import ChoiceWarning
-from mcgta.choosing import choose, left_open, refine_labels, settle_plainly
-from mcgta.fitted import FITTED, check_fitted
+from mcgta.clustering.backend import SMALL, Backend
+from mcgta.clustering.brute_force import BruteForceSearch
+from mcgta.clustering.clustering import Clustering, NeighborSearch, densities, settle
+from mcgta.clustering.linkage import SingleLinkage
+from mcgta.clustering.membership import Membership
+from mcgta.clustering.tree_search import TreeSearch, serves
+from mcgta.fit import FITTED, check_fitted
+from mcgta.inference.pair_test import GoodnessOfFit, PairTest, calibrated_test, labelling_test, pair_test
+from mcgta.inference.significance import Significance
 from mcgta.observations import read_features, read_new, sort_observations
-from mcgta.parameters import RULES, check_testable
-from mcgta.prediction import Reference, place_new
-from mcgta.progress import Progress
+from mcgta.pipeline import Algorithm, Stages
+from mcgta.runtime.archive import Archived
+from mcgta.runtime.parallel import threads
+from mcgta.runtime.progress import note, reporting, stage
+from mcgta.runtime.rules import read_level
+from mcgta.runtime.types import Array, Index, Labels
+from mcgta.runtime.warnings import warn
+from mcgta.selection.auto import choose, left_open, refine_labels, settle_plainly
+from mcgta.selection.choice import ChoiceWarning
 from mcgta.selection.probabilities import membership_probabilities
 from mcgta.selection.search import LOOSE
-from mcgta.stages.clustering import Clustering, Near, densities, settle
-from mcgta.stages.cuts import Cuts
-from mcgta.stages.dissimilarity import Dissimilarity, sampling_error
-from mcgta.stages.empirical import ERROR
-from mcgta.stages.engine import SMALL, Engine
-from mcgta.stages.goodness_of_fit import GoodnessOfFit, PairTest, calibrated_test, labelling_test, pair_test
+from mcgta.settings import RULES, check_testable
+from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity, sampling_error
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
-from mcgta.stages.loss_rows import LossRows
-from mcgta.stages.loss_tree import LossTree, serves
-from mcgta.stages.membership import Membership
-from mcgta.stages.semivariogram import Semivariogram
-from mcgta.stages.significance import Significance, read_level
-from mcgta.types import Array, Index, Labels
+from mcgta.stages.semivariogram.curve import Semivariogram
+from mcgta.stages.semivariogram.empirical import ERROR
+from mcgta.updating.append import Before, append_stages
+from mcgta.updating.predict import Reference, place_new
 
 _AFTER_SEMIVARIOGRAM = (
     "beta", "margin", "hinge", "within_range", "clusterer", "eps", "min_samples", "min_cluster_size", "refine", "noise",
@@ -53,13 +57,25 @@ _AGAIN = (
 )  # what can be computed again from the rest, and is not saved
 
 
+Result = TypeVar("Result")
+
+
 def warn_of_positions_as_target(y: Any) -> None:
     """Point out what looks like positions in the place of the ignored target."""
     kind = getattr(getattr(y, "dtype", None), "kind", "")
     if y is not None and ((np.ndim(y) == 2 and np.shape(y)[1] > 1) or kind in ("M", "m") or hasattr(y, "geom_type")):
-        warnings.warn(
-            "y is ignored, and looks like positions; did you mean fit(X, positions=...)?", UserWarning, stacklevel=3
-        )
+        warn("y is ignored, and looks like positions; did you mean fit(X, positions=...)?", UserWarning)
+
+
+def _at_work(method: Callable[..., Result]) -> Callable[..., Result]:
+    """Let a method work on the threads, and report to what, its estimator says."""
+
+    @wraps(method)
+    def work(self: MCGTA, *args: Any, **options: Any) -> Result:
+        with threads(self.n_jobs), reporting(self.progress):
+            return method(self, *args, **options)
+
+    return work
 
 
 class MCGTA(ClusterMixin, BaseEstimator, Archived):
@@ -168,8 +184,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     Attributes
     ----------
     labels_ : (N,) cluster of each observation, numbered by first member in order of group, position and features; -1 noise
-    strengths_ : (N,) strength of membership in [0, 1]; see :mod:`mcgta.stages.membership`. Beyond 2,000 observations computed
-        when first asked for
+    strengths_ : (N,) strength of membership in [0, 1]; see :mod:`mcgta.clustering.membership`. Beyond 2,000 observations
+        computed when first asked for
     probabilities_ : (N, K) how probable each cluster is for each observation, noise too, given the clusters' Gaussians and,
         along time, the labels of all, elsewhere those of neighbours; rows sum to one. Computed when first asked for; see
         :func:`mcgta.selection.probabilities.membership_probabilities`
@@ -180,7 +196,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         reachability of each row, as scikit-learn has them; only with ``clusterer="optics"``
     objective_ : Objective, the paper's total loss of the labelling and its two parts, over all pairs within clusters, each
         of which is compared; beyond 2,000 observations when first asked for, which takes long for large clusters
-    engine_ : Engine, how the pairs were gone about and why, and how many had to be compared
+    backend_ : Backend, how the pairs were gone about and why, and how many had to be compared
     noise_share_ : share of observations labelled noise, failed ones included
     failed_ : dict of row -> reason, for observations whose model could not be fitted; they are labelled noise
     n_clusters_ : number of clusters
@@ -206,8 +222,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     """
 
     _dissimilarity: Dissimilarity | None
-    _tree: LossTree | None
-    _every: Cuts | None
+    _tree: TreeSearch | None
+    _every: SingleLinkage | None
     _reference: Reference | None
     _significance: Significance | None
     _probabilities: Array | None
@@ -279,6 +295,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.random_state = random_state
         self.progress = progress
 
+    @_at_work
     def fit(self, X: Any, y: Any = None, *, positions: Any = None, groups: Any = None) -> Self:
         """Cluster the observations.
 
@@ -288,44 +305,45 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             Features.
         y : ignored
         positions : array-like, frame, geometry column or None
-            Where each observation is; see :func:`mcgta.position_input.read_positions`. None means that the order of the rows
+            Where each observation is; see :func:`mcgta.positions.reading.read_positions`. None means that the order of the rows
             is time.
         groups : array-like of labels or None
             The series, slide or machine of each observation. Groups share clusters but no neighbourhoods.
         """
-        algorithm, progress = Algorithm(self.get_params(deep=False)), Progress(self.progress)
+        algorithm = Algorithm(self.get_params(deep=False))
         warn_of_positions_as_target(y)
         shape = type(self)()  # takes note of the columns, which are this estimator's only once the fit has succeeded
         features = read_features(shape, X, ensure_min_samples=2, copy=True)
         plain = settle_plainly(algorithm)
-        engine = plain.choose_engine(*features.shape, neighbors=plain.listed_neighbors(positions))
+        backend = plain.choose_backend(*features.shape, neighbors=plain.listed_neighbors(positions))
         data = plain.read(features, getattr(shape, "feature_names_in_", None), positions, groups)
         choice, refined = None, None
         if left_open(algorithm.params, data):
-            plain, choice, refined = choose(algorithm, data, progress)
-            for note in choice.notes:
-                progress.note(note)
+            plain, choice, refined = choose(algorithm, data)
+            for remark in choice.notes:
+                note(remark)
             if choice.doubts:
-                warnings.warn(f"{'; '.join(choice.doubts)} (see choice_)", ChoiceWarning, stacklevel=2)
-            engine = plain.choose_engine(*features.shape, neighbors=plain.listed_neighbors(positions))
+                warn(f"{'; '.join(choice.doubts)} (see choice_)", ChoiceWarning)
+            backend = plain.choose_backend(*features.shape, neighbors=plain.listed_neighbors(positions))
             data = data.with_neighbors(int(choice.params["n_neighbors"]))
         algorithm = plain
-        prior = algorithm.fit_prior(data, progress)
-        models = algorithm.fit_models(data, prior, progress)  # lines 1-3: neighbourhoods, local models
+        prior = algorithm.fit_prior(data)
+        models = algorithm.fit_models(data, prior)  # lines 1-3: neighbourhoods, local models
         kept, failed = algorithm.comparable(data, models)
         places = data.positions.take(kept)
         dissimilarity = algorithm.compare(data.X[kept], models and models.take(kept), data.seed)  # lines 4-5
-        if engine.name == "dense":
-            dissimilarity.matrix(n_jobs=self.n_jobs, progress=progress)
-        semivariogram = algorithm.fit_semivariogram(dissimilarity, places, data.seed, progress)  # lines 6-8
-        significance = algorithm.significance(data, models, kept, progress) if algorithm.asks_for_levels else None
+        if backend.name == "dense":
+            dissimilarity.matrix()
+        semivariogram = algorithm.fit_semivariogram(dissimilarity, places, data.seed)  # lines 6-8
+        significance = algorithm.significance(data, models, kept) if algorithm.asks_for_levels else None
         margin = algorithm.choose_margin(significance, places, semivariogram, data.seed)
         loss = algorithm.loss(dissimilarity, places, semivariogram, margin)  # line 9
         stages = Stages(data, prior, models, kept, failed, loss, significance=significance)
-        self._cluster(algorithm, stages, engine, None, progress, refined)  # line 10
+        self._cluster(algorithm, stages, backend, None, refined)  # line 10
         self.choice_ = choice
         return self._note_columns(shape)
 
+    @_at_work
     def refit(self, **params: Any) -> Self:
         """Cluster the same observations with other parameters of the loss or the clusterer; return a new estimator.
 
@@ -341,29 +359,30 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         kept = self._algorithm.asked["refine"] is True  # else labels are refined by a search only
         searched = {} if self.choice_ is None else {**self.choice_.params, "refine": kept}
         new = type(self)(**{**self._algorithm.asked, **searched, **params})
-        algorithm, progress = settle_plainly(Algorithm(new.get_params(deep=False))), Progress(new.progress)
-        engine, stages = self._stages_of(algorithm, progress)
-        refined = refine_labels(stages.data, progress) if algorithm.refine is True else None
-        new._cluster(algorithm, stages, engine, self._tree, progress, refined)
+        algorithm = settle_plainly(Algorithm(new.get_params(deep=False)))
+        backend, stages = self._stages_of(algorithm)
+        refined = refine_labels(stages.data) if algorithm.refine is True else None
+        new._cluster(algorithm, stages, backend, self._tree, refined)
         return new._note_columns(self)
 
-    def _find_near(self, params: dict[str, Any], progress: Progress) -> tuple[Algorithm, Stages, LossRows | LossTree]:
+    def _find_near(self, params: dict[str, Any]) -> tuple[Algorithm, Stages, BruteForceSearch | TreeSearch]:
         """Return what :meth:`refit` clusters with other parameters, and who tells which observations are near each other."""
         algorithm = settle_plainly(Algorithm({**self._algorithm.asked, **params}))
-        engine, stages = self._stages_of(algorithm, progress)
-        return algorithm, stages, algorithm.find_near(engine, stages, self._tree, progress)[0]
+        backend, stages = self._stages_of(algorithm)
+        return algorithm, stages, algorithm.find_near(backend, stages, self._tree)[0]
 
-    def _stages_of(self, algorithm: Algorithm, progress: Progress) -> tuple[Engine, Stages]:
+    def _stages_of(self, algorithm: Algorithm) -> tuple[Backend, Stages]:
         """Return the stages of the fit with the loss of other parameters, and how to cluster them."""
-        engine, stages = algorithm.choose_engine(*self._X.shape), self._restore()
-        if engine.name == "dense":
-            stages.loss.dissimilarity.matrix(n_jobs=algorithm.n_jobs, progress=progress)
-        significance = self._calibrated(stages, progress) if algorithm.asks_for_levels else self._significance
+        backend, stages = algorithm.choose_backend(*self._X.shape), self._restore()
+        if backend.name == "dense":
+            stages.loss.dissimilarity.matrix()
+        significance = self._calibrated(stages) if algorithm.asks_for_levels else self._significance
         places, semivariogram = stages.loss.positions, stages.loss.semivariogram
         margin = algorithm.choose_margin(significance, places, semivariogram, self._seed)
         loss = algorithm.loss(stages.loss.dissimilarity, places, semivariogram, margin)
-        return engine, replace(stages, loss=loss, significance=significance)
+        return backend, replace(stages, loss=loss, significance=significance)
 
+    @_at_work
     def append(self, X: Any, *, positions: Any = None, groups: Any = None, refresh: bool = False) -> Self:
         """Add observations to the fit, at the end of a series or anywhere else, and cluster all of them again.
 
@@ -407,7 +426,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
                 "local_models: the models of this fit were passed in, so there is no telling how those of new observations are "
                 "to be fitted; use fit, with the models of all observations"
             )
-        new, progress = type(self)(**params), Progress(self.progress)
+        new = type(self)(**params)
         if not refresh:
             params["margin"] = self.margin_
             if params["clusterer"] == "dbscan" or read_level(params["eps"]) is not None:  # which depend on the data
@@ -416,7 +435,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         features = read_features(self, X, reset=False)
         count = self.labels_.size + features.shape[0]
         listed = 2 * algorithm.listed_neighbors(positions)  # before and after
-        engine = algorithm.choose_engine(count, features.shape[1], neighbors=listed)
+        backend = algorithm.choose_backend(count, features.shape[1], neighbors=listed)
         before = Before(
             self._X,
             getattr(self, "feature_names_in_", None),
@@ -430,14 +449,15 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             self.core_sample_indices_,
             self._tree,
         )
-        stages, tree = append_stages(before, features, positions, groups, algorithm, engine, progress)
-        refined = refine_labels(stages.data, progress) if self.refined_ else None
-        new._cluster(algorithm, stages, engine, tree, progress, refined)
+        stages, tree = append_stages(before, features, positions, groups, algorithm, backend)
+        refined = refine_labels(stages.data) if self.refined_ else None
+        new._cluster(algorithm, stages, backend, tree, refined)
         # All at once and last, so that nothing that stops the work leaves half of it here.
         kept = (*params, "_algorithm", "choice_")
         self.__dict__.update({name: value for name, value in vars(new).items() if name not in kept})
         return self
 
+    @_at_work
     def labels_at(self, eps: Any) -> Labels:
         """Return the labels that DBSCAN with another radius would give, all else being equal; far cheaper than a fit.
 
@@ -449,16 +469,15 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             raise ValueError(f"eps={eps!r} must be a number >= 0")
         if not self._algorithm.hinge:
             raise ValueError("labels_at needs losses >= 0, as DBSCAN does, but the fit was made with hinge=False")
-        stages, algorithm, progress = self._restore(), self._algorithm, Progress(self.progress)
+        stages, algorithm = self._restore(), self._algorithm
         labels = np.full(self.labels_.size, -1, dtype=np.int64)
         if self.min_samples_ > len(stages.loss):  # nobody can be a core
             return labels
-        found = self._cuts(stages, progress).labels_at(
-            float(eps), min_cluster_size=algorithm.min_cluster_size or 1, n_jobs=algorithm.n_jobs, progress=progress
-        )
-        labels[stages.rows] = algorithm.place_noise(found, stages, progress)
+        found = self._cuts(stages).labels_at(float(eps), min_cluster_size=algorithm.min_cluster_size or 1)
+        labels[stages.rows] = algorithm.place_noise(found, stages)
         return labels
 
+    @_at_work
     def merge_heights(self) -> Array:
         """Return the radii at which places of DBSCAN hang together, from the least to the largest; where to try ``labels_at``.
 
@@ -468,24 +487,25 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         stages = self._restore()
         if self.min_samples_ > len(stages.loss):
             return np.empty(0)
-        return self._cuts(stages, Progress(self.progress)).linkage[:, 2].copy()
+        return self._cuts(stages).linkage[:, 2].copy()
 
-    def _cuts(self, stages: Stages, progress: Progress) -> Cuts:
+    def _cuts(self, stages: Stages) -> SingleLinkage:
         """Return what gives the labels of every radius."""
         if self._every is None:
-            near = self._look_up(stages, progress)
-            samples, jobs = self.min_samples_, self._algorithm.n_jobs
-            self._every = Cuts.of(near, samples, n_jobs=jobs, progress=progress)
+            near = self._look_up(stages)
+            samples = self.min_samples_
+            self._every = SingleLinkage.of(near, samples)
         return self._every
 
-    def _look_up(self, stages: Stages, progress: Progress) -> Near:
+    def _look_up(self, stages: Stages) -> NeighborSearch:
         """Return who tells which observations are near each other, as in the fit."""
-        if self.engine_.name == "tree":
-            return self._grown(stages, progress)
+        if self.backend_.name == "tree":
+            return self._grown(stages)
         # The table of losses was not kept, and there may be less memory than before.
-        engine = self._algorithm.choose_engine(*self._X.shape) if self.engine_.name == "dense" else self.engine_
-        return self._algorithm.look_up(engine, stages.loss, self._tree, progress)
+        backend = self._algorithm.choose_backend(*self._X.shape) if self.backend_.name == "dense" else self.backend_
+        return self._algorithm.look_up(backend, stages.loss, self._tree)
 
+    @_at_work
     def predict(self, X: Any, *, positions: Any = None, groups: Any = None) -> Labels:
         """Return the cluster of new observations, -1 for noise.
 
@@ -493,7 +513,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         fitted on itself and its n - 1 nearest in the fit, whatever else is asked in the same call. Beyond the fit's reach,
         other new observations are neighbours too. A group not seen in the fit is a set of its own, and so are new rows
         without positions (of a fit without positions). An observation of the fit, given again at its position, keeps its
-        label. An observation without a model is reported by a warning, and noise. See :mod:`mcgta.stages.membership` for
+        label. An observation without a model is reported by a warning, and noise. See :mod:`mcgta.clustering.membership` for
         the rule.
 
         Beyond 2,000 observations the first call prepares the search, which takes seconds (after HDBSCAN up to the time of the
@@ -505,10 +525,12 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """
         return self._place(X, positions, groups, known=False)[0]
 
+    @_at_work
     def score_samples(self, X: Any, *, positions: Any = None, groups: Any = None) -> Array:
         """Return the strength, in [0, 1], with which new observations belong to the cluster that predict gives them."""
         return self._place(X, positions, groups)[1]
 
+    @_at_work
     def pair_test(self, i: Any, j: Any) -> PairTest:
         """Test whether observations ``i`` and ``j`` differ no more than their distance lets expect."""
         check_is_fitted(self)
@@ -521,6 +543,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         rows = stages.rows.tolist()
         return pair_test(stages.loss, rows.index(i), rows.index(j))
 
+    @_at_work
     def p_value(self, i: Any, j: Any) -> Any:
         """Return how probable a W2 squared as large as that of observations ``i`` and ``j`` is if they come from one Gaussian.
 
@@ -555,7 +578,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         back[stages.rows] = np.arange(stages.rows.size)
         i, j = np.broadcast_arrays(self._compared("i", i), self._compared("j", j))
         rows, cols = np.minimum(back[i], back[j]).ravel(), np.maximum(back[i], back[j]).ravel()
-        significance = self._calibrated(stages, Progress(self.progress))
+        significance = self._calibrated(stages)
         found = significance.p_values(stages.loss.dissimilarity.of_pairs(rows, cols), rows, cols).reshape(i.shape)
         return float(found) if found.ndim == 0 else found
 
@@ -572,12 +595,13 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             raise ValueError(f"{name}: row {bad.flat[0]} has no model: {self.failed_[int(bad.flat[0])]}")
         return given.astype(np.int64)
 
-    def _calibrated(self, stages: Stages, progress: Progress) -> Significance:
+    def _calibrated(self, stages: Stages) -> Significance:
         """Return what differs by more than chance; made when first asked for, and kept."""
         if self._significance is None:
-            self._significance = self._algorithm.significance(stages.data, stages.models, stages.kept, progress)
+            self._significance = self._algorithm.significance(stages.data, stages.models, stages.kept)
         return self._significance
 
+    @_at_work
     def goodness_of_fit(self, level: Any = None) -> GoodnessOfFit:
         """Count the pairs within clusters that pass the test, by distance. All of them are compared, however many there are.
 
@@ -587,15 +611,13 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_is_fitted(self)
         if level is not None:
             level = self._read_level(level)
-        stages, progress = self._restore(), Progress(self.progress)
-        labels, jobs = self.labels_[stages.rows], self._algorithm.n_jobs
-        found = labelling_test(stages.loss, labels, n_jobs=jobs, progress=progress)
+        stages = self._restore()
+        labels = self.labels_[stages.rows]
+        found = labelling_test(stages.loss, labels)
         if level is None:
             return found
-        test = self._calibrated(stages, progress)
-        return calibrated_test(
-            found, stages.loss, labels, test, level, random_state=self._seed, n_jobs=jobs, progress=progress
-        )
+        test = self._calibrated(stages)
+        return calibrated_test(found, stages.loss, labels, test, level, random_state=self._seed)
 
     def _read_level(self, level: Any) -> float:
         """Check a significance level, and that there can be one."""
@@ -619,9 +641,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self,
         algorithm: Algorithm,
         stages: Stages,
-        engine: Engine,
-        tree: LossTree | None,
-        progress: Progress,
+        backend: Backend,
+        tree: TreeSearch | None,
         refined: Labels | None = None,
     ) -> None:
         """Run the clusterer on the loss and keep what the fit has found, in the user's order.
@@ -630,26 +651,26 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """
         data, models, loss, rows = stages.data, stages.models, stages.loss, stages.rows
         pairs = len(loss) * (len(loss) - 1) // 2
-        progress.note(str(engine))
-        near: Near | None = tree and replace(tree, loss=loss)
+        note(str(backend))
+        near: NeighborSearch | None = tree and replace(tree, loss=loss)
         strengths = objective = None
-        if engine.name == "dense":
-            near = algorithm.look_up(engine, loss, tree, progress)
-            with progress.stage("clustering"):
-                clustering, exact = algorithm.conclude(near, stages, refined, Progress())[0], pairs
-                clustering, reach = settle(near, clustering, algorithm.dense(data.n_neighbors), n_jobs=self.n_jobs)
+        if backend.name == "dense":
+            near = algorithm.look_up(backend, loss, tree)
+            with stage("clustering"):
+                clustering, exact = algorithm.conclude(near, stages, refined)[0], pairs
+                clustering, reach = settle(near, clustering, algorithm.dense(data.n_neighbors))
                 strengths = np.zeros(data.order.size)
                 strengths[rows] = Membership.of(clustering).strengths_at(reach, clustering.labels)
                 objective = loss.objective(clustering.labels)
         elif refined is not None:
-            clustering, exact = algorithm.conclude(None, stages, refined, progress)
+            clustering, exact = algorithm.conclude(None, stages, refined)
         else:
-            near, engine = algorithm.find_near(engine, stages, tree, progress)
-            clustering, exact = algorithm.conclude(near, stages, None, progress)
+            near, backend = algorithm.find_near(backend, stages, tree)
+            clustering, exact = algorithm.conclude(near, stages, None)
         membership = Membership.of(clustering)
-        self.engine_ = replace(engine, pairs=pairs, exact_pairs=exact)
-        if engine.name != "dense" and refined is None:
-            progress.note(self.engine_.tell_pairs())
+        self.backend_ = replace(backend, pairs=pairs, exact_pairs=exact)
+        if backend.name != "dense" and refined is None:
+            note(self.backend_.tell_pairs())
         self.labels_ = np.full(data.order.size, -1, dtype=np.int64)
         self.labels_[rows] = clustering.labels
         self._strengths, self._objective = strengths, objective
@@ -677,9 +698,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self._membership = replace(membership, anchors=rows[membership.anchors])
         self._dissimilarity, self._every, self._reference = loss.dissimilarity, None, None
         self._significance, self._probabilities = stages.significance, None
-        self._tree = near if isinstance(near, LossTree) else None
+        self._tree = near if isinstance(near, TreeSearch) else None
 
     @property
+    @_at_work
     def strengths_(self) -> Array:
         """Strength of membership in [0, 1] of each observation."""
         check_is_fitted(self)
@@ -689,6 +711,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         return self._strengths
 
     @property
+    @_at_work
     def probabilities_(self) -> Array:
         """How probable each cluster is for each observation."""
         check_is_fitted(self)
@@ -707,27 +730,28 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         return self._probabilities
 
     @property
+    @_at_work
     def objective_(self) -> Objective:
         """The paper's total loss of the labelling and its two parts."""
         check_is_fitted(self)
         if self._objective is None:
             stages = self._restore()
-            labels, jobs = self.labels_[stages.rows], self._algorithm.n_jobs
-            self._objective = stages.loss.objective(labels, n_jobs=jobs, progress=Progress(self.progress))
+            labels = self.labels_[stages.rows]
+            self._objective = stages.loss.objective(labels)
         return self._objective
 
     def _complete(self) -> None:
         """Find what a clustering of many leaves open until somebody asks: densities of cores, and strengths."""
-        stages, progress = self._restore(), Progress(self.progress)
-        near, found = self._densities(stages, progress)
-        reach = near.reach(found.labels, found.core, found.own, n_jobs=self._algorithm.n_jobs, progress=progress)
+        stages = self._restore()
+        near, found = self._densities(stages)
+        reach = near.reach(found.labels, found.core, found.own)
         self._strengths = np.zeros(self.labels_.size)
         self._strengths[stages.rows] = self._membership.strengths_at(reach, found.labels)
         self._reference = None  # the next one knows all densities
 
-    def _densities(self, stages: Stages, progress: Progress) -> tuple[Near, Clustering]:
+    def _densities(self, stages: Stages) -> tuple[NeighborSearch, Clustering]:
         """Return who knows what is near, and the clustering with the densities of its cores, found where they are missing."""
-        near, membership = self._look_up(stages, progress), self._membership
+        near, membership = self._look_up(stages), self._membership
         back = np.full(self.labels_.size, -1)
         back[stages.rows] = np.arange(stages.rows.size)
         anchors = back[membership.anchors]
@@ -735,29 +759,28 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         core[anchors], own[anchors] = True, membership.own
         clustering = Clustering(self.labels_[stages.rows], core, own, membership.radii)
         if np.isnan(membership.own).any():
-            jobs = self._algorithm.n_jobs
-            clustering = densities(near, clustering, self.min_samples_, n_jobs=jobs, progress=progress)
+            clustering = densities(near, clustering, self.min_samples_)
             self._membership = replace(membership, own=clustering.own[anchors], radii=clustering.radii)
         return near, clustering
 
-    def _grown(self, stages: Stages, progress: Progress) -> LossTree:
+    def _grown(self, stages: Stages) -> TreeSearch:
         """Return the tree of the fit, built where there is none yet."""
         if self._tree is None:
-            with progress.stage("tree"):
-                self._tree = LossTree.of(stages.loss)
+            with stage("tree"):
+                self._tree = TreeSearch.of(stages.loss)
         return self._tree
 
-    def _refer(self, progress: Progress) -> Reference:
+    def _refer(self) -> Reference:
         """Return what new observations are placed by; with a tree it is made when first asked for, and kept."""
         if self._reference is not None:
             return self._reference
         stages, tree = self._restore(), None
-        large = self.engine_.name == "dense" and len(stages.loss) > SMALL and serves(stages.loss)
-        if self.engine_.name == "tree" or large:
-            tree = self._grown(stages, progress)
+        large = self.backend_.name == "dense" and len(stages.loss) > SMALL and serves(stages.loss)
+        if self.backend_.name == "tree" or large:
+            tree = self._grown(stages)
         # Radii need the densities of all, and so does a comparison with all; else those nearby will do.
         if np.isnan(self._membership.radii).any() or (tree is None and np.isnan(self._membership.own).any()):
-            self._densities(stages, progress)
+            self._densities(stages)
         reference = Reference.of(
             self.labels_,
             stages.data,
@@ -788,21 +811,19 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def _place(self, X: Any, positions: Any, groups: Any, *, known: bool = True) -> tuple[Labels, Array]:
         """Labels and strengths of new observations; ``known`` asks for the strengths of those that the fit knows, too."""
         check_is_fitted(self)
-        algorithm, seed, progress = self._algorithm, self._seed, Progress(self.progress)
+        algorithm, seed = self._algorithm, self._seed
         new = read_new(self.positions_, read_features(self, X, reset=False), positions, groups)
         return place_new(
-            self._refer(progress),
+            self._refer(),
             new,
             strengths_of_fit=(lambda: self.strengths_) if known else None,
             lags=algorithm.lags,
             weights=algorithm.weights,
             dissimilarity=algorithm.dissimilarity,
-            fit_models=lambda X, near: algorithm.models_on(X, near, self.prior_, seed, progress),
+            fit_models=lambda X, near: algorithm.models_on(X, near, self.prior_, seed),
             make_loss=lambda X, models, places: algorithm.loss(
                 algorithm.compare(X, models, seed), places, self.semivariogram_, self.margin_
             ),
-            n_jobs=algorithm.n_jobs,
-            progress=progress,
         )
 
     # ------------------------------------------------------------------ one file

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,12 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from mcgta.position_input import read_distances, read_positions
-from mcgta.positions import Positions
-from mcgta.stages.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
+from mcgta.positions.positions import Positions
+from mcgta.positions.reading import read_distances, read_positions
+from mcgta.runtime.types import Array, Index, Mask
+from mcgta.runtime.warnings import warn
+from mcgta.stages.dissimilarity.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
 from mcgta.stages.lags import stack_lags
-from mcgta.stages.surroundings import Surroundings
-from mcgta.types import Array, Index, Mask
+from mcgta.updating.surroundings import Surroundings
 
 DEFAULT_NEIGHBORS = 30
 _LARGEST = 1e30
@@ -124,7 +124,7 @@ def check_columns(X: Array, names: Any, dissimilarity: str) -> None:
             "use dissimilarity='wasserstein2'"
         )
     if dissimilarity != "cosine":
-        warnings.warn(f"X: column {said} is constant: it has no effect on the clusters", UserWarning, stacklevel=4)
+        warn(f"X: column {said} is constant: it has no effect on the clusters", UserWarning)
 
 
 def check_neighbors(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -14,12 +12,13 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from mcgta.clustering.labels import number
 from mcgta.observations import check_squares, read_features
-from mcgta.parameters import INF, RULES, Rule, check_metric_params, check_value, draw_seed
-from mcgta.position_input import read_positions
-from mcgta.positions import Positions
-from mcgta.stages.labelling import number
-from mcgta.types import Array, Index, Labels
+from mcgta.positions.positions import Positions
+from mcgta.positions.reading import read_positions
+from mcgta.runtime.rules import INF, Rule, check_value, draw_seed
+from mcgta.runtime.types import Array, Index, Labels
+from mcgta.settings import RULES, check_metric_params
 
 K_RULE = Rule(integer=(1, INF))
 
@@ -148,14 +147,6 @@ def connect(count: int, pairs: Index) -> Index:
     """Return which of ``count`` rows are connected by pairs (L, 2): the number of its set for each row."""
     graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
-
-
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line that called this package, however deep in it the cause is."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__.split(".")[0]:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
 
 
 def need(module: str, package: str, user: str) -> ModuleType:

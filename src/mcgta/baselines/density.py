@@ -18,9 +18,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
-from mcgta.kernels.metrics import FLAT, pair_distances
-from mcgta.positions import Positions
-from mcgta.types import Array, Index, Labels, Mask
+from mcgta.kernels.positions.metrics import FLAT, pair_distances
+from mcgta.positions.positions import Positions
+from mcgta.runtime.types import Array, Index, Labels, Mask
 
 PAIRS = 2**21
 """Pairs that are looked at at a time; a single row may have more."""
@@ -32,7 +32,7 @@ _FARTHEST = 1e150  # groups are moved no farther apart: trees square distances
 
 
 @dataclass(frozen=True, eq=False)
-class Near:
+class RadiusSearch:
     """One sense in which two rows can be near.
 
     Attributes
@@ -50,16 +50,16 @@ class Near:
     groups: Index | None = None
 
 
-def near_features(X: Array, radius: float) -> Near:
+def near_features(X: Array, radius: float) -> RadiusSearch:
     """Rows are near if their features are at most ``radius`` apart, in Euclidean distance."""
     points = np.ascontiguousarray(X)
-    return Near(radius, lambda i, j: pair_distances(points, i, j, FLAT), points)
+    return RadiusSearch(radius, lambda i, j: pair_distances(points, i, j, FLAT), points)
 
 
-def near_positions(positions: Positions, radius: float) -> Near:
+def near_positions(positions: Positions, radius: float) -> RadiusSearch:
     """Rows are near if they are of one group and at most ``radius`` apart in position."""
     groups = positions.groups if len(positions.group_names) > 1 else None
-    return Near(radius, positions.of_pairs, positions.points, groups)
+    return RadiusSearch(radius, positions.of_pairs, positions.points, groups)
 
 
 class Neighbors:
@@ -77,7 +77,7 @@ class Neighbors:
     count : M
     """
 
-    def __init__(self, senses: Sequence[Near], count: int) -> None:
+    def __init__(self, senses: Sequence[RadiusSearch], count: int) -> None:
         self.senses = senses
         self.rows, self.codes = _distinct(senses, count)
         self.weights = np.bincount(self.codes, minlength=self.rows.size)
@@ -130,7 +130,7 @@ class Neighbors:
             found[i[keep], rank[keep]] = j[keep]
         return found
 
-    def _candidates(self, sense: Near, groups: Index | None) -> tuple[KDTree, Array, float]:
+    def _candidates(self, sense: RadiusSearch, groups: Index | None) -> tuple[KDTree, Array, float]:
         assert sense.points is not None
         points = sense.points[self.rows]
         largest = float(np.abs(points).max(initial=0.0))
@@ -167,7 +167,7 @@ class Neighbors:
         return keep
 
 
-def _distinct(senses: Sequence[Near], count: int) -> tuple[Index, Index]:
+def _distinct(senses: Sequence[RadiusSearch], count: int) -> tuple[Index, Index]:
     """Return the first row of each set of rows that are equal in every sense, ascending, and the set (N,) of each row."""
     keys: list[Array | Index] = []
     for sense in senses:

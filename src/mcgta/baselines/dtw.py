@@ -9,9 +9,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mcgta.baselines.base import K_RULE, Baseline, Task, need
-from mcgta.parallel import tiles
-from mcgta.parameters import INF, Rule
-from mcgta.types import Array, Index, Labels
+from mcgta.runtime.parallel import tiles
+from mcgta.runtime.rules import INF, Rule
+from mcgta.runtime.types import Array, Index, Labels
 
 _WINDOW = 30
 _TILE = 4096

@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from mcgta.baselines.base import K_RULE, Baseline, Task, need, standardise, warn_caller
+from mcgta.baselines.base import K_RULE, Baseline, Task, need, standardise
 from mcgta.baselines.plain import COVARIANCE_TYPES, STARTS_RULE
-from mcgta.parameters import INF, Rule
-from mcgta.types import Array, Index, Labels
+from mcgta.runtime.rules import INF, Rule
+from mcgta.runtime.types import Array, Index, Labels
+from mcgta.runtime.warnings import warn
 
 _PRIOR = 1e-2  # added to the sums of squares of each state; hmmlearn's
 
@@ -120,7 +121,7 @@ class HMM(Baseline):
         # hmmlearn calls a model that has used up its steps converged.
         self.converged_ = len(history) > 1 and history[-1] - history[-2] < self.tol
         if not self.converged_:
-            warn_caller(
+            warn(
                 f"HMM did not converge in max_iter={self.max_iter} steps; raise it, or tol={self.tol}",
                 ConvergenceWarning,
             )

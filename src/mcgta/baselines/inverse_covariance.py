@@ -27,11 +27,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
-from mcgta.baselines.base import K_RULE, Baseline, Task, standardise, warn_caller
+from mcgta.baselines.base import K_RULE, Baseline, Task, standardise
 from mcgta.baselines.toeplitz_lasso import lasso_objectives, toeplitz_lasso
-from mcgta.parameters import INF, Rule
-from mcgta.stages.labelling import number
-from mcgta.types import Array, Index, Labels
+from mcgta.clustering.labels import number
+from mcgta.runtime.rules import INF, Rule
+from mcgta.runtime.types import Array, Index, Labels
+from mcgta.runtime.warnings import warn
 
 INITS = ("gmm", "kmeans")
 
@@ -158,7 +159,7 @@ def alternate(problem: Problem, labels: Labels, *, max_iter: int, tol: float) ->
         value = problem.objective(new, clusters)
         rounding = _ROUNDING * (abs(value) + abs(trace[-1]) + labels.size)
         if value > trace[-1] + rounding:
-            warn_caller(
+            warn(
                 f"the objective has increased, from {trace[-1]:.10g} to {value:.10g} in iteration {len(trace)}; the best "
                 "labels so far are kept",
                 ObjectiveWarning,
@@ -253,12 +254,12 @@ class InverseCovarianceClustering(Baseline):
             clusters = replace(best.clusters, means=best.clusters.means + centre)
             labels = spoken(best.labels, clusters)
         if not best.converged:
-            warn_caller(
+            warn(
                 f"labels still changed after max_iter={self.max_iter} iterations; a larger max_iter would go on",
                 ConvergenceWarning,
             )
         if best.clusters.gap > _WIDE_GAP:
-            warn_caller(
+            warn(
                 f"precisions may miss the best ones by {best.clusters.gap:.2g} nats for each item: covariances are "
                 f"singular, but for sparsity={self.sparsity}; a larger sparsity would help",
                 ConvergenceWarning,

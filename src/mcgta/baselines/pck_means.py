@@ -8,11 +8,12 @@ import numpy as np
 from scipy.spatial import KDTree
 from sklearn.exceptions import ConvergenceWarning
 
-from mcgta.baselines.base import K_RULE, Baseline, Task, connect, warn_caller
-from mcgta.parameters import INF, Rule
-from mcgta.positions import Positions
+from mcgta.baselines.base import K_RULE, Baseline, Task, connect
+from mcgta.positions.positions import Positions
+from mcgta.runtime.rules import INF, Rule
+from mcgta.runtime.types import Array, Index, Labels, Mask
+from mcgta.runtime.warnings import warn
 from mcgta.stages.neighborhoods import find_neighborhoods
-from mcgta.types import Array, Index, Labels, Mask
 
 _NEAREST = 10  # must-links are drawn among as many neighbours, if no distance is given
 _FARTHEST = 10  # of as many pairs the farthest becomes a cannot-link, if no distance is given
@@ -113,7 +114,7 @@ class PCKMeans(Baseline):
         labels, objectives, settled = min(runs, key=lambda run: run[1][-1])
         self.objectives_, self.objective_, self.n_iter_ = np.array(objectives), objectives[-1], len(objectives)
         if not settled:
-            warn_caller(f"PCKMeans did not settle in max_iter={self.max_iter} sweeps; raise it", ConvergenceWarning)
+            warn(f"PCKMeans did not settle in max_iter={self.max_iter} sweeps; raise it", ConvergenceWarning)
         return labels
 
     def _links(self, task: Task, rng: np.random.Generator) -> tuple[Index, Index]:

@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_limits
 
 from mcgta.baselines.base import K_RULE, Baseline, Task
 from mcgta.baselines.density import Neighbors, dbscan, near_features
-from mcgta.parameters import INF, Rule
-from mcgta.types import Array, Labels
+from mcgta.runtime.rules import INF, Rule
+from mcgta.runtime.types import Array, Labels
 
 STARTS_RULE = Rule(integer=(1, INF))
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_memory
 from threadpoolctl import threadpool_limits
 
 from mcgta.baselines.base import K_RULE, Baseline, Task, need, standardise
-from mcgta.parameters import INF, Rule
-from mcgta.types import Array, Index, Labels
+from mcgta.runtime.rules import INF, Rule
+from mcgta.runtime.types import Array, Index, Labels
 
 _COSTS = ("normal", "rbf", "linear")
 _SAMPLE = 1000  # rows whose median distance is the width of the kernel

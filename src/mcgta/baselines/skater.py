@@ -9,11 +9,12 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, depth_first_order, minimum_spanning_tree
 from scipy.spatial import KDTree
 
-from mcgta.baselines.base import K_RULE, Baseline, Task, connect, warn_caller
-from mcgta.parameters import INF, Rule
-from mcgta.positions import Positions
+from mcgta.baselines.base import K_RULE, Baseline, Task, connect
+from mcgta.positions.positions import Positions
+from mcgta.runtime.rules import INF, Rule
+from mcgta.runtime.types import Array, Index, Labels
+from mcgta.runtime.warnings import warn
 from mcgta.stages.neighborhoods import find_neighborhoods
-from mcgta.types import Array, Index, Labels
 
 
 class SKATER(Baseline):
@@ -79,7 +80,7 @@ class SKATER(Baseline):
         i, j = contiguity(task.positions, self.n_neighbors)
         labels, found = cut_tree(task.X, spanning_tree(task.X, i, j), self.n_clusters, self.floor)
         if found < self.n_clusters:
-            warn_caller(
+            warn(
                 f"SKATER found {found} regions, not n_clusters={self.n_clusters}: no other cut leaves floor={self.floor} rows "
                 "on both sides",
                 UserWarning,

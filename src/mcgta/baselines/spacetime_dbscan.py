@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mcgta.baselines.base import Baseline, Task
-from mcgta.baselines.density import Near, Neighbors, dbscan, near_features, near_positions
-from mcgta.kernels.metrics import FLAT, pair_distances
-from mcgta.parameters import INF, Rule
-from mcgta.positions import Positions
-from mcgta.types import Array, Labels
+from mcgta.baselines.density import Neighbors, RadiusSearch, dbscan, near_features, near_positions
+from mcgta.kernels.positions.metrics import FLAT, pair_distances
+from mcgta.positions.positions import Positions
+from mcgta.runtime.rules import INF, Rule
+from mcgta.runtime.types import Array, Labels
 
 _RADIUS = Rule(real=(0, INF))
 _SIZE = Rule(integer=(1, INF))
@@ -134,7 +134,7 @@ class MDSTDBSCAN(Baseline):
         senses = [*self._places(task.positions), *self._attributes(task.X)]
         return dbscan(Neighbors(senses, len(task.X)), self.min_samples)
 
-    def _places(self, positions: Positions) -> list[Near]:
+    def _places(self, positions: Positions) -> list[RadiusSearch]:
         parts = split(positions)
         radii = {"space": self.eps_space, "time": self.eps_time}
         for name, radius in radii.items():
@@ -146,7 +146,7 @@ class MDSTDBSCAN(Baseline):
                 )
         return [near_positions(places, float(radii[name] or 0.0)) for name, places in parts.items()]
 
-    def _attributes(self, X: Array) -> list[Near]:
+    def _attributes(self, X: Array) -> list[RadiusSearch]:
         if isinstance(self.eps, numbers.Real):
             return [near_features(X, float(self.eps))]
         radii = np.asarray(self.eps, dtype=object)

@@ -9,12 +9,12 @@ import numpy as np
 
 from mcgta.baselines.base import Task
 from mcgta.baselines.inverse_covariance import InverseCovarianceClustering
-from mcgta.kernels.compiled import native
-from mcgta.kernels.forest import best_on_forest, open_rings
-from mcgta.parameters import INF, Rule
-from mcgta.positions import Positions
+from mcgta.kernels.simd.compiled import native
+from mcgta.kernels.tree.forest import best_on_forest, open_rings
+from mcgta.positions.positions import Positions
+from mcgta.runtime.rules import INF, Rule
+from mcgta.runtime.types import Array, Index, Labels
 from mcgta.stages.neighborhoods import find_neighborhoods
-from mcgta.types import Array, Index, Labels
 
 
 class STICC(InverseCovarianceClustering):

@@ -16,10 +16,10 @@ from threadpoolctl import threadpool_limits
 
 from mcgta.baselines.base import K_RULE, Baseline, Task, need
 from mcgta.baselines.inverse_covariance import Clusters, InverseCovarianceClustering
-from mcgta.kernels.compiled import native
-from mcgta.kernels.relabel import best_path
-from mcgta.parameters import INF, Rule
-from mcgta.types import Array, Index, Labels, Mask
+from mcgta.kernels.evidence.relabel import best_path
+from mcgta.kernels.simd.compiled import native
+from mcgta.runtime.rules import INF, Rule
+from mcgta.runtime.types import Array, Index, Labels, Mask
 
 WINDOW_RULE = Rule(integer=(1, INF))
 

@@ -25,7 +25,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mcgta.types import Array, Index, Mask
+from mcgta.runtime.types import Array, Index, Mask
 
 GAP = 1e-7
 """The duality gap, in nats for each of the w d coordinates, at which a problem counts as solved."""

@@ -8,10 +8,10 @@ import numpy as np
 
 from mcgta.baselines.base import K_RULE, Baseline, Task
 from mcgta.baselines.plain import COVARIANCE_TYPES, STARTS_RULE, fit_mixture
-from mcgta.parameters import INF, Rule
+from mcgta.runtime.rules import INF, Rule
+from mcgta.runtime.types import Array, Labels
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.neighborhoods import find_neighborhoods
-from mcgta.types import Array, Labels
 
 
 class WindowedGMM(Baseline):

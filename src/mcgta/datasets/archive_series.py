@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mcgta.datasets.plain_files import DAMAGED, decoded_lines, read_number
-from mcgta.types import Array
+from mcgta.runtime.types import Array
 
 SITE = "https://timeseriesclassification.com"
 

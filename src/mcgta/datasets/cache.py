@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from mcgta.parameters import Rule, check_value
+from mcgta.runtime.rules import Rule, check_value
 
 Folder: TypeAlias = str | os.PathLike[str] | None
 """A folder to look in and nowhere else, or None."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mcgta.kernels.wasserstein import pack, wasserstein2_tile
-from mcgta.types import Array, Mask
+from mcgta.kernels.gaussians.wasserstein import pack, wasserstein2_tile
+from mcgta.runtime.types import Array, Mask
 
 _TRIES = 200
 _RESTARTS = 20

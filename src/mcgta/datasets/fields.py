@@ -9,8 +9,8 @@ from scipy.spatial.distance import cdist
 from mcgta.datasets.covariances import make_covariances, space_centres
 from mcgta.datasets.knobs import check_knobs
 from mcgta.datasets.sample import Sample
-from mcgta.parameters import Rule, check_value
-from mcgta.types import Array
+from mcgta.runtime.rules import Rule, check_value
+from mcgta.runtime.types import Array
 
 KERNELS = ("gaussian", "exponential")
 _MOST = 10_000  # places; their covariances take 0.8 GB

@@ -6,8 +6,8 @@ import numpy as np
 
 from mcgta.datasets.knobs import check_knobs
 from mcgta.datasets.sample import Sample
-from mcgta.parameters import INF, Rule, check_value
-from mcgta.types import Array
+from mcgta.runtime.rules import INF, Rule, check_value
+from mcgta.runtime.types import Array
 
 _HARMONICS = np.arange(1, 5)
 _SHORTEST = 2 * _HARMONICS.size + 1  # steps that tell the harmonics apart

@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 from mcgta.datasets.cache import DataFile, Folder, locate
 from mcgta.datasets.loaded import About, DataSet, assemble
 from mcgta.datasets.plain_files import AUTHORS, DAMAGED, author_texts, plain_forms, read_arrays, read_places, read_plain
-from mcgta.parameters import INF, Rule, check_value
-from mcgta.types import Array
+from mcgta.runtime.rules import INF, Rule, check_value
+from mcgta.runtime.types import Array
 
 INAT = About(
     "inat2018",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.parameters import INF, Rule, check_value
+from mcgta.runtime.rules import INF, Rule, check_value
 
 _COUNT = Rule(integer=(1, INF))
 _POSITIVE = Rule(real=(0, INF), above=True)

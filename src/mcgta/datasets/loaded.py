@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.types import Array, Index
+from mcgta.runtime.types import Array, Index
 
 
 @dataclass(frozen=True)

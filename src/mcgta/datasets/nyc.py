@@ -34,9 +34,9 @@ from mcgta.datasets.plain_files import (
     read_places,
     read_prepared,
 )
-from mcgta.kernels.metrics import EARTH_RADIUS, unit_vectors
-from mcgta.parameters import INF, Rule, check_value
-from mcgta.types import Array, Index
+from mcgta.kernels.positions.metrics import EARTH_RADIUS, unit_vectors
+from mcgta.runtime.rules import INF, Rule, check_value
+from mcgta.runtime.types import Array, Index
 
 _FOURSQUARE = "https://sites.google.com/site/yangdingqi/home/foursquare-dataset"
 _PLUTO = "https://data.cityofnewyork.us/City-Government/Primary-Land-Use-Tax-Lot-Output-PLUTO-/64uk-42ks"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from mcgta.datasets.cache import DataFile, Forms
 from mcgta.datasets.loaded import About, DataSet, assemble
-from mcgta.types import Array, Index
+from mcgta.runtime.types import Array, Index
 
 AUTHORS = "https://github.com/Octopolugal/MC-GTA"
 _RAW = "https://raw.githubusercontent.com/Octopolugal/MC-GTA"

@@ -21,7 +21,7 @@ from mcgta.datasets.plain_files import (
     read_labels,
     read_plain,
 )
-from mcgta.parameters import INF, Rule, check_value
+from mcgta.runtime.rules import INF, Rule, check_value
 
 _SPLITS = {"train": ("TRAIN",), "test": ("TEST",), "all": ("TRAIN", "TEST")}
 _ZIP = "the archive's zip"

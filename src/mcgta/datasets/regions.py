@@ -11,7 +11,7 @@ import numpy as np
 from mcgta.datasets.covariances import draw, make_covariances, perturb, rotate, space_centres
 from mcgta.datasets.knobs import check_knobs
 from mcgta.datasets.sample import CHUNK, Rows, split_normals
-from mcgta.types import Array, Index
+from mcgta.runtime.types import Array, Index
 
 SIZE = 1200  # where neither the number of places nor the regions' sizes are given
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mcgta.types import Array, Index
+from mcgta.runtime.types import Array, Index
 
 Rows: TypeAlias = tuple[Array, Array, Index]
 """Features, positions and labels of some rows."""

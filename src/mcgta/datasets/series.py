@@ -13,7 +13,7 @@ from scipy.signal import lfilter
 from mcgta.datasets.covariances import draw, make_covariances, perturb
 from mcgta.datasets.knobs import check_knobs
 from mcgta.datasets.sample import CHUNK, Rows, split_normals
-from mcgta.types import Array
+from mcgta.runtime.types import Array
 
 LENGTH = 1000  # where neither the length nor the number of segments is given
 _PERSISTENCE = 0.97  # of the logarithm of the volatility

@@ -21,7 +21,7 @@ from mcgta.datasets.knobs import SINGLE
 from mcgta.datasets.regions import RegionsRecipe
 from mcgta.datasets.sample import Sample, cut, gather
 from mcgta.datasets.series import SeriesRecipe
-from mcgta.parameters import check_value
+from mcgta.runtime.rules import check_value
 
 BLOCK = 65_536
 

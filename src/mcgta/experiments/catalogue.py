@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from mcgta.clustering.clustering import knee
 from mcgta.experiments.methods import (
     Grid,
     Method,
@@ -21,10 +22,9 @@ from mcgta.experiments.methods import (
     tune_mcgta,
 )
 from mcgta.experiments.problems import SPACE, TIME, Problem
-from mcgta.position_input import read_positions
-from mcgta.stages.clustering import knee
-from mcgta.tuning.grid import QUANTILES
-from mcgta.types import Array
+from mcgta.positions.reading import read_positions
+from mcgta.runtime.types import Array
+from mcgta.validation.grid import QUANTILES
 
 _SAMPLED = 2_000  # rows whose distances a radius is read off
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from mcgta.types import Labels
+from mcgta.runtime.types import Labels
 
 SETTINGS = ("given", "tuned", "free")
 """The number of clusters known, all else at its default; tuned by the labels; found without labels."""

@@ -11,7 +11,7 @@ import numpy as np
 from mcgta.experiments.ablations import CURVES, MIDDLE
 from mcgta.experiments.pairs import Pairs, means_by_distance, pairs_of_features, pairs_of_models, shares_together
 from mcgta.experiments.problems import SOURCES, SPACE, Problem
-from mcgta.types import Array, Mask
+from mcgta.runtime.types import Array, Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,8 +21,8 @@ from sklearn.metrics import silhouette_score
 from mcgta.estimator import MCGTA
 from mcgta.experiments.cells import Attempt, Unsuitable
 from mcgta.experiments.problems import SPACE, TIME, Problem
-from mcgta.tuning.grid import QUANTILES
-from mcgta.tuning.tune import TABLED, tune
+from mcgta.validation.grid import QUANTILES
+from mcgta.validation.tune import TABLED, tune
 
 Params = dict[str, Any]
 Grid = Callable[[Problem], Iterable[Params]]

@@ -8,13 +8,13 @@ import numpy as np
 
 from mcgta.experiments.problems import Problem
 from mcgta.observations import sort_observations
-from mcgta.position_input import read_positions
-from mcgta.stages.dissimilarity import compare_features, compare_models
-from mcgta.stages.empirical import empirical_semivariogram
+from mcgta.positions.reading import read_positions
+from mcgta.runtime.types import Array, Mask
+from mcgta.stages.dissimilarity.dissimilarity import compare_features, compare_models
 from mcgta.stages.local_models import fit_local_models
 from mcgta.stages.neighborhoods import find_neighborhoods
-from mcgta.stages.semivariogram import Semivariogram, fit_semivariogram
-from mcgta.types import Array, Mask
+from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
+from mcgta.stages.semivariogram.empirical import empirical_semivariogram
 
 _PAIRS = 400_000
 _ALPHA = 0.01

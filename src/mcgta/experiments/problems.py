@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mcgta import datasets
-from mcgta.types import Array, Labels
+from mcgta.runtime.types import Array, Labels
 
 TIME, SPACE = "time", "space"
 

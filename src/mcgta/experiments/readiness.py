@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from mcgta import kernels
-from mcgta.kernels.compiled import Kernel, Shared
+from mcgta.kernels.simd.compiled import Kernel, Shared
 
 
 def compile_kernels() -> None:

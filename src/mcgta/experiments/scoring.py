@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.metrics.cluster import expected_mutual_information
 
-from mcgta.tuning.agreement import adjusted_rand_of_sums
-from mcgta.types import Index
+from mcgta.runtime.types import Index
+from mcgta.validation.agreement import adjusted_rand_of_sums
 
 _TINY = float(np.finfo(float).eps)
 

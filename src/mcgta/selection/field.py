@@ -10,11 +10,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 from scipy.spatial import KDTree
 
-from mcgta.kernels.blocks import cut_subtrees
-from mcgta.kernels.compiled import native
-from mcgta.kernels.whitening import EXPONENTIAL, INDEPENDENT, MATERN, NEAR, choose_own, whiten
-from mcgta.positions import Positions
-from mcgta.types import Array, Index, Labels, Mask
+from mcgta.kernels.evidence.subtrees import cut_subtrees
+from mcgta.kernels.evidence.whitening import EXPONENTIAL, INDEPENDENT, MATERN, NEAR, choose_own, whiten
+from mcgta.kernels.simd.compiled import native
+from mcgta.positions.positions import Positions
+from mcgta.runtime.types import Array, Index, Labels, Mask
 
 LISTED = 16
 """Neighbours that a row has a list of, and predecessors."""
@@ -32,7 +32,7 @@ _REDUNDANT = 1e-8  # of a feature's variance, what is left when others are known
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """For each of N rows up to P others, nearest first; see :mod:`mcgta.kernels.whitening`."""
+    """For each of N rows up to P others, nearest first; see :mod:`mcgta.kernels.evidence.whitening`."""
 
     listed: Index
     gaps: Array

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcgta.kernels.cluster_evidence import merge_gains
+from mcgta.kernels.evidence.cluster_evidence import merge_gains
+from mcgta.runtime.types import Labels
 from mcgta.selection.field import Field
 from mcgta.selection.relabelling import Settling, drop_small
 from mcgta.selection.scoring import Scored, compact, score, switch_cost
-from mcgta.types import Labels
 
 _FEW = 8  # clusters, from where on dependence is found anew after each merge; tails are, there and at the start
 

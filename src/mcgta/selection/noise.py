@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcgta.positions import Positions
+from mcgta.clustering.labels import drop_small
+from mcgta.positions.positions import Positions
+from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.field import Field
 from mcgta.selection.relabelling import Settling
 from mcgta.selection.relabelling import drop_small as give_up_small
 from mcgta.selection.scoring import Scored, compact, score
 from mcgta.selection.tails import GAUSSIAN, Tails
-from mcgta.stages.labelling import drop_small
-from mcgta.types import Array, Index, Labels
 
 PART = 20_000
 """Observations that are looked at together."""

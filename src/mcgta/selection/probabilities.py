@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mcgta.kernels.chances import path_chances, sweep_chances
-from mcgta.kernels.compiled import native
-from mcgta.positions import Positions
+from mcgta.kernels.evidence.chances import path_chances, sweep_chances
+from mcgta.kernels.simd.compiled import native
+from mcgta.positions.positions import Positions
+from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.field import LISTED, Field, neighbours
 from mcgta.selection.relabelling import Settling, log_densities, weigh_agreement
 from mcgta.selection.scoring import Gaussians, score, switch_cost
 from mcgta.selection.search import MOST_SCORED, WHOLE, sample
 from mcgta.selection.tails import Tails
-from mcgta.types import Array, Index, Labels
 
 PART = 20_000
 """Observations whose densities are found together."""

@@ -6,8 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from mcgta.kernels.compiled import native
-from mcgta.kernels.relabel import best_path, squared_distances, visit
+from mcgta.kernels.evidence.relabel import best_path, squared_distances, visit
+from mcgta.kernels.simd.compiled import native
+from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.field import Field
 from mcgta.selection.scoring import (
     Gaussians,
@@ -19,7 +20,6 @@ from mcgta.selection.scoring import (
     switch_cost,
 )
 from mcgta.selection.tails import Tails
-from mcgta.types import Array, Index, Labels
 
 _SWEEPS = 4
 _PREDICTED_FROM = 8

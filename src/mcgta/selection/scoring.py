@@ -8,20 +8,20 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln
 
-from mcgta.kernels.cluster_evidence import CLOSENESS, STRENGTHS, marginal, plug_in, sum_clusters
-from mcgta.kernels.compiled import native
-from mcgta.kernels.relabel import own_distances
-from mcgta.kernels.whitening import profile
+from mcgta.kernels.evidence.cluster_evidence import CLOSENESS, STRENGTHS, marginal, plug_in, sum_clusters
+from mcgta.kernels.evidence.relabel import own_distances
+from mcgta.kernels.evidence.whitening import profile
+from mcgta.kernels.simd.compiled import native
+from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.field import Field, gather
 from mcgta.selection.tails import GAUSSIAN, HEAVY, STRAY, Tails
-from mcgta.types import Array, Index, Labels
 
 _STEPS = 3  # of fitting Student's t
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """The prior of a labelling's clusters; see :mod:`mcgta.kernels.cluster_evidence`."""
+    """The prior of a labelling's clusters; see :mod:`mcgta.kernels.evidence.cluster_evidence`."""
 
     strength: float
     closeness: float

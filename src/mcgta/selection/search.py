@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import KDTree
 
-from mcgta.positions import Positions
-from mcgta.progress import Progress
+from mcgta.positions.positions import Positions
+from mcgta.runtime.progress import stage
+from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.field import Field
 from mcgta.selection.merging import merge_path
-from mcgta.selection.overlap import resolve_overlap
+from mcgta.selection.overdispersion import BLOCKS, sandwich
+from mcgta.selection.region_overlap import resolve_overlap
 from mcgta.selection.relabelling import Settling
-from mcgta.selection.robustness import BLOCKS, sandwich
 from mcgta.selection.scoring import Scored, compact, log_densities, score
 from mcgta.selection.starts import cut_into, make_starts, tame
-from mcgta.types import Array, Index, Labels
 
 MOST_SCORED = 5000
 """Observations up to which the search runs on all of them."""
@@ -50,7 +50,7 @@ _MIXED = 12  # clusters that the path without position begins with
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """What the search has found.
 
     Attributes
@@ -80,22 +80,19 @@ class Found:
         return self.loose > LOOSE
 
 
-def search(
-    features: Array, places: Positions, *, seed: int = 0, progress: Progress | None = None
-) -> tuple[Field, Found]:
+def search(features: Array, places: Positions, *, seed: int = 0) -> tuple[Field, SearchResult]:
     """Search for the labelling of features (N, d) at positions, both in canonical order, that has the most evidence.
 
     Returns what it was scored on, too. Of more than ``MOST_SCORED`` observations it searches a sample, carries the best
     labelling of each number of clusters over to all, and chooses among these; of more than ``WHOLE`` it chooses on the sample.
     """
-    progress = progress or Progress()
     rows, part = sample(places, seed, size=min(max(SAMPLE, len(places) // PART_OF), LARGEST))
-    with progress.stage("neighbours"):
+    with stage("neighbours"):
         field = Field.of(features[rows], part, seed=seed)
-    heeding, mixed = find_candidates(field, part, seed, progress)
+    heeding, mixed = find_candidates(field, part, seed)
     if rows.size == len(places):
         return field, resolve(field, choose(field, heeding, mixed, rows))
-    with progress.stage("all observations"):
+    with stage("all observations"):
         near = nearest_rows(places, rows)
         if len(places) > WHOLE:
             found = resolve(field, choose(field, heeding, mixed, rows))
@@ -109,7 +106,7 @@ def search(
         return whole, resolve(whole, choose(whole, [*carried, one], carried if loose else [], np.arange(len(places))))
 
 
-def resolve(field: Field, found: Found) -> Found:
+def resolve(field: Field, found: SearchResult) -> SearchResult:
     """Give observations in overlaps of regions their most probable cluster."""
     if found.mixed:
         return found
@@ -119,7 +116,7 @@ def resolve(field: Field, found: Found) -> Found:
     return replace(found, labels=labels, overlap=around)
 
 
-def carry_over(field: Field, found: Found, features: Array, places: Positions, near: Index, seed: int) -> Labels:
+def carry_over(field: Field, found: SearchResult, features: Array, places: Positions, near: Index, seed: int) -> Labels:
     """Return labels of all observations, by the clusters found on a sample, some thousands at a time."""
     by = (found.best.kinds, found.best.tails)
     clusters, counts = Settling(field, *by).estimate(found.best.labels)
@@ -155,12 +152,10 @@ def sample(places: Positions, seed: int, *, most: int = MOST_SCORED, size: int =
     return rows, replace(places.take(rows), groups=apart, group_names=np.arange(apart[-1] + 1))
 
 
-def find_candidates(
-    field: Field, places: Positions, seed: int, progress: Progress
-) -> tuple[list[Scored], list[Scored]]:
+def find_candidates(field: Field, places: Positions, seed: int) -> tuple[list[Scored], list[Scored]]:
     """Return every labelling on the merge paths from all starts, each once: those that heed position, and those that do not."""
     found: dict[bytes, Scored] = {}
-    with progress.stage("search"):
+    with stage("search"):
         for start in make_starts(field, places, seed):
             for temper in start.tempers if field.chain else (1.0,):
                 for scored in merge_path(field, start.labels, temper=temper):
@@ -191,7 +186,7 @@ def parted(field: Field, scored: Scored) -> bool:
     return scored.clusters > 1
 
 
-def choose(field: Field, heeding: list[Scored], mixed: list[Scored], rows: Index) -> Found:
+def choose(field: Field, heeding: list[Scored], mixed: list[Scored], rows: Index) -> SearchResult:
     """Choose the candidate with the most evidence: at first taking the model at its word, then as far as it is worth it."""
     first = best_of(field, heeding + mixed, 1.0)
     loose = looseness(field, first)
@@ -202,14 +197,14 @@ def choose(field: Field, heeding: list[Scored], mixed: list[Scored], rows: Index
     tau = min(sandwich(field, scored) for scored in [first, *richer])
     if loose <= LOOSE:
         best = coarsest(field, heeding, tau)
-        return Found(best.labels, best, rows, tau, looseness(field, best), tuple(by_number(heeding, tau)))
+        return SearchResult(best.labels, best, rows, tau, looseness(field, best), tuple(by_number(heeding, tau)))
     free = loose > FREE - chance(field, first)
     if not free:
         tau = sandwich(field, best_of(field, mixed, 1.0, full=True))
         first = best_of(field, mixed, tau, full=True)
     else:  # neighbours have no more in common than others, so each observation counts
         tau = 1.0
-    return Found(first.labels, first, rows, tau, loose, tuple(by_number(mixed, tau)), free=free)
+    return SearchResult(first.labels, first, rows, tau, loose, tuple(by_number(mixed, tau)), free=free)
 
 
 def coarsest(field: Field, candidates: list[Scored], tau: float) -> Scored:

@@ -11,14 +11,14 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from mcgta.kernels.compiled import native
-from mcgta.kernels.grow import grow
-from mcgta.positions import Positions
+from mcgta.kernels.evidence.grow import grow
+from mcgta.kernels.simd.compiled import native
+from mcgta.positions.positions import Positions
+from mcgta.runtime.types import Array, Labels
 from mcgta.selection.field import Field
 from mcgta.selection.scoring import compact
 from mcgta.stages.local_models import fit_local_models
 from mcgta.stages.neighborhoods import find_neighborhoods
-from mcgta.types import Array, Labels
 
 MANY = 20
 """Clusters of an over-segmentation."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from mcgta.types import Array
+from mcgta.runtime.types import Array
 
 
 @dataclass(frozen=True)

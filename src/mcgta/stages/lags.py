@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcgta.kernels.metrics import TIE
-from mcgta.positions import Positions
+from mcgta.kernels.positions.metrics import TIE
+from mcgta.positions.positions import Positions
+from mcgta.runtime.types import Array, Index
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
-from mcgta.types import Array, Index
 
 
 def stack_lags(X: Array, positions: Positions, lags: int) -> Array:

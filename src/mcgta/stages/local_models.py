@@ -9,18 +9,18 @@ from functools import cached_property
 import numpy as np
 from sklearn.covariance import MinCovDet
 
-from mcgta.archive import Archived
-from mcgta.kernels import covariance as estimators
-from mcgta.kernels import moments
-from mcgta.kernels.calibration import chance
-from mcgta.kernels.careful_lasso import GAP
-from mcgta.kernels.factors import psd_roots
-from mcgta.kernels.graphical_lasso import graphical_lasso
-from mcgta.parallel import run, short_tile, tapered, tiles
-from mcgta.progress import Progress
+from mcgta.kernels.gaussians import covariance as estimators
+from mcgta.kernels.gaussians import moments
+from mcgta.kernels.gaussians.calibration import chance
+from mcgta.kernels.gaussians.careful_lasso import GAP
+from mcgta.kernels.gaussians.factors import psd_roots
+from mcgta.kernels.gaussians.graphical_lasso import graphical_lasso
+from mcgta.runtime.archive import Archived
+from mcgta.runtime.parallel import run, short_tile, tapered, tiles
+from mcgta.runtime.progress import stage
+from mcgta.runtime.types import Array, Index, Mask
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
 from mcgta.stages.prior import MixturePrior, update
-from mcgta.types import Array, Index, Mask
 
 COVARIANCES = ("graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_wolf", "oas")
 
@@ -120,9 +120,7 @@ def fit_local_models(
     shrinkage: float = 0.1,
     prior: MixturePrior | None = None,
     prior_strength: float | None = None,
-    n_jobs: int | None = None,
     random_state: int = 0,
-    progress: Progress | None = None,
 ) -> LocalModels:
     """Fit a Gaussian on each neighbourhood.
 
@@ -189,7 +187,7 @@ def fit_local_models(
     # scikit-learn's robust estimator is slow, and it warns: warning filters are not safe among threads.
     processes = covariance == "min_cov_det"
     most = short_tile(d, _TILE)
-    parts = tiles(count, _SLOW_TILE) if processes else tapered(count, most, min(most, _LEAST_TILE), n_jobs)
+    parts = tiles(count, _SLOW_TILE) if processes else tapered(count, most, min(most, _LEAST_TILE))
 
     def fill_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
         mean, cov, trouble = fit_tile(part)
@@ -199,10 +197,10 @@ def fit_local_models(
             covs[part] = cov
         return mean, cov, trouble
 
-    with (progress or Progress()).stage("local models", count) as advance:
+    with stage("local models", count) as advance:
         fit = fit_tile if processes else fill_tile
         # No name for what run returns: were this loop left by an error, whoever kept the traceback would keep it running.
-        for part, (mean, cov, trouble) in zip(parts, run(fit, parts, n_jobs=n_jobs, processes=processes), strict=True):
+        for part, (mean, cov, trouble) in zip(parts, run(fit, parts, processes=processes), strict=True):
             if processes:
                 means[part], covs[part] = mean, cov
             failures.update({part.start + k: reason for k, reason in trouble.items()})

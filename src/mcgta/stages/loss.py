@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mcgta.archive import Archived
-from mcgta.kernels.metrics import TIE
-from mcgta.parallel import run, symmetric_table
-from mcgta.positions import Positions
-from mcgta.progress import Progress
-from mcgta.stages.dissimilarity import Dissimilarity
-from mcgta.stages.labelling import pairs_within
-from mcgta.stages.semivariogram import Semivariogram
-from mcgta.types import Array, Index, Labels
+from mcgta.clustering.labels import pairs_within
+from mcgta.kernels.positions.metrics import TIE
+from mcgta.positions.positions import Positions
+from mcgta.runtime.archive import Archived
+from mcgta.runtime.parallel import run, symmetric_table
+from mcgta.runtime.progress import stage
+from mcgta.runtime.types import Array, Index, Labels
+from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
+from mcgta.stages.semivariogram.curve import Semivariogram
 
 _TILE = 1024
 
@@ -96,11 +96,11 @@ class Loss:
             table[every[rows][:, None] == every[cols][None, :]] = 0.0
         return table
 
-    def matrix(self, *, n_jobs: int | None = None, tile: int = _TILE, progress: Progress | None = None) -> Array:
+    def matrix(self, *, tile: int = _TILE) -> Array:
         """Return the whole table (N, N), symmetric with a zero diagonal."""
-        return symmetric_table(self.between, len(self), tile, stage="loss", n_jobs=n_jobs, progress=progress)
+        return symmetric_table(self.between, len(self), tile, name="loss")
 
-    def objective(self, labels: Labels, *, n_jobs: int | None = None, progress: Progress | None = None) -> Objective:
+    def objective(self, labels: Labels) -> Objective:
         """Sum the loss over the pairs within clusters, all of which are compared."""
         pieces = pairs_within(labels, _TILE)
 
@@ -115,8 +115,8 @@ class Loss:
             return float(value[once].sum()), penalised, int(once.sum())
 
         plain, penalised, pairs = 0.0, 0.0, 0
-        with (progress or Progress()).stage("objective", len(pieces)) as advance:
-            for part in run(add_up, pieces, n_jobs=n_jobs):
+        with stage("objective", len(pieces)) as advance:
+            for part in run(add_up, pieces):
                 plain, penalised, pairs = plain + part[0], penalised + part[1], pairs + part[2]
                 advance(1)
         return Objective(plain + penalised, plain, penalised, pairs)

@@ -18,12 +18,12 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial import KDTree
 
-from mcgta.archive import Archived
-from mcgta.kernels.metrics import TIE
-from mcgta.kernels.time_windows import time_windows
-from mcgta.parallel import tiles
-from mcgta.positions import Positions
-from mcgta.types import Array, Index, Mask
+from mcgta.kernels.positions.metrics import TIE
+from mcgta.kernels.positions.time_windows import time_windows
+from mcgta.positions.positions import Positions
+from mcgta.runtime.archive import Archived
+from mcgta.runtime.parallel import tiles
+from mcgta.runtime.types import Array, Index, Mask
 
 _TILE = 8192
 _ENTRIES = 2**20  # distances that are looked at at a time

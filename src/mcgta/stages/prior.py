@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
-from mcgta.archive import Archived
-from mcgta.types import Array
+from mcgta.runtime.archive import Archived
+from mcgta.runtime.types import Array
 
 MAX_COMPONENTS = 10
 

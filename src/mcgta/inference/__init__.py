@@ -1,0 +1,1 @@
+"""Tests of whether a pair differs by more than its distance, or chance, lets expect."""

@@ -1,0 +1,1 @@
+"""Curves of semivariograms and sums over bins of distance."""

@@ -1,0 +1,1 @@
+"""The evidence of labellings, and relabelling."""

@@ -1,0 +1,1 @@
+"""Distances between positions, and windows along time."""

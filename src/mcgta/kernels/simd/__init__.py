@@ -1,0 +1,1 @@
+"""Compiling kernels, and vectors of doubles as a Numba type."""

@@ -1,0 +1,1 @@
+"""A tree over models, and density-based clustering by it."""

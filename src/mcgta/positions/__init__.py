@@ -1,0 +1,1 @@
+"""Where observations are, how far apart, and how positions are read."""

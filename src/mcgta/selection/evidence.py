@@ -1,0 +1,387 @@
+"""How good a labelling is without known labels, whichever algorithm made it, and which of several is best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mcgta.clustering.labels import number
+from mcgta.observations import check_columns, read_features, sort_observations
+from mcgta.positions.reading import read_groups, read_positions
+from mcgta.runtime.rules import INF, Rule, check_value, draw_seed
+from mcgta.runtime.types import Array, Index, Labels
+from mcgta.selection.field import Field
+from mcgta.selection.noise import ASSIGN, CLASS, score_each_way
+from mcgta.selection.overdispersion import sandwich
+from mcgta.selection.scoring import Scored
+from mcgta.selection.search import FREE, MOST_SCORED, WHOLE, looseness, sample
+from mcgta.settings import RULES, check_metric_params
+
+NOISE = {CLASS: (CLASS,), ASSIGN: (ASSIGN,), "best": (CLASS, ASSIGN)}
+"""Ways to score noise that are tried."""
+
+ONE = "one cluster"
+"""The name of the labelling that others are measured by."""
+
+SCORED = 20_000
+"""Observations of a sample."""
+
+_NUMBERS = 1_500_000  # observations times features that are scored without sampling, for the sake of memory
+_ROUGH = 1.2  # times tau, from where on a larger one is advised
+_TAU = Rule(real=(1, INF))
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The evidence of a labelling, and what it is made of.
+
+    ``value`` is ``-2 * (marginal + (gain - jacobian) / tau - code)``. Only values of the same observations, the same positions
+    and the same tau can be compared.
+
+    Attributes
+    ----------
+    value : minus twice the log evidence at ``tau``; less is better
+    marginal : log marginal likelihood of the clusters' rows, counted 1 / tau each, with dependence taken out; in nats
+    jacobian : of taking out dependence, sum of the log standard deviations of what is left; in nats
+    gain : what tails explain beyond Gaussian ones; in nats
+    code : what it takes to write the labels down; in nats
+    tau : how many observations count as one
+    suggested_tau : how many should, by what the model does not know of
+    clusters : of the labelling, without noise
+    noise_share : share of noise in the labelling
+    noise : how it was scored: "class" as a cluster of its own, "assign" given to the clusters that it suits; "none" without
+    small : clusters with too few observations to have a covariance, fewer than d + 2, which were scored as noise
+    lengths : (d,) distance over which observations of a cluster depend on each other, by feature; 0 for a feature without
+        dependence, NaN for one that is not used, because it is constant or a sum of multiples of others
+    unit : of these lengths: "step", "s", "m", or "" for that of the positions
+    freedom : degrees of freedom of the tails; infinitely many for Gaussian ones
+    strays : share of observations taken to be anywhere
+    looseness : changes of label between neighbours, over what there would be were labels dealt out at random
+    scored, count : how many observations the evidence is of, and how many there are
+    """
+
+    value: float
+    marginal: float
+    jacobian: float
+    gain: float
+    code: float
+    tau: float
+    suggested_tau: float
+    clusters: int
+    noise_share: float
+    noise: str
+    small: int
+    lengths: Array
+    unit: str
+    freedom: float
+    strays: float
+    looseness: float
+    scored: int
+    count: int
+
+    def __str__(self) -> str:
+        tails = "Gaussian"
+        if np.isfinite(self.freedom):
+            tails = f"Student's t with {self.freedom:g} degrees of freedom"
+        elif self.strays:
+            tails = f"{self.strays:.0%} strays"
+        unit = f" {self.unit}{'s' if self.unit == 'step' else ''}" if self.unit else ""
+        said = [
+            f"{_many(self.clusters)}: {self.value:.1f} at tau {self.tau:.3g} (-2 log evidence, less is better)",
+            f"  clusters   {self.marginal:+12.1f} nats",
+            f"  whitening  {0.0 - self.jacobian / self.tau:+12.1f}  lengths {_list(self.lengths)}{unit}",
+            f"  tails      {self.gain / self.tau:+12.1f}  {tails}",
+            f"  labels     {0.0 - self.code:+12.1f}",
+        ]
+        if self.noise != "none":
+            how = {CLASS: "a cluster of its own", ASSIGN: "given to the clusters that it suits"}[self.noise]
+            said.append(f"{self.noise_share:.1%} noise, scored as {how}")
+        if self.small:
+            said.append(f"{_many(self.small)} of fewer than d + 2 observations scored as noise")
+        if self.clusters > 1 and self.looseness > FREE:
+            said.append("position does not help: neighbours agree in label no more than any two observations")
+        if self.suggested_tau > _ROUGH * self.tau:
+            said.append(
+                f"{self.suggested_tau:.1f} observations should count as one: the model does not know of all there is"
+            )
+        if self.scored < self.count:
+            said.append(f"scored on a sample of {self.scored} of {self.count} observations")
+        return "\n".join(said)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Labellings of the same observations, best first, and one cluster among them.
+
+    Attributes
+    ----------
+    names : of the labellings
+    evidences : Evidence of each, all at one tau
+    tau : how many observations count as one
+    """
+
+    names: tuple[str, ...]
+    evidences: tuple[Evidence, ...]
+    tau: float
+
+    @property
+    def best(self) -> str:
+        """Name of the labelling with the most evidence."""
+        return self.names[0]
+
+    @property
+    def nats(self) -> Array:
+        """How much less log evidence each labelling has than the best."""
+        values = np.array([found.value for found in self.evidences])
+        return (values - values[0]) / 2
+
+    def __getitem__(self, name: str) -> Evidence:
+        """Return the evidence of a labelling."""
+        if name not in self.names:
+            raise KeyError(f"{name!r} is not one of {', '.join(map(repr, self.names))}")
+        return self.evidences[self.names.index(name)]
+
+    def __str__(self) -> str:
+        wide = max(len("labelling"), *map(len, self.names))
+        said = [f"{'labelling':<{wide}}  clusters   noise  nats behind  -2 log evidence"]
+        said += [
+            f"{name:<{wide}}  {found.clusters:8d}  {found.noise_share:6.1%}  {behind:11.1f}  {found.value:15.1f}"
+            for name, found, behind in zip(self.names, self.evidences, self.nats, strict=True)
+        ]
+        first = self.evidences[0]
+        sample = f", scored on a sample of {first.scored} of {first.count} observations"
+        said.append(f"tau {self.tau:.3g}{sample if first.scored < first.count else ''}")
+        return "\n".join(said)
+
+
+def evidence(
+    X: Any,
+    labels: Any,
+    *,
+    positions: Any = None,
+    groups: Any = None,
+    metric: Any = "auto",
+    metric_params: Mapping[str, Any] | None = None,
+    noise: str = "best",
+    tau: float = 1.0,
+    random_state: Any = 0,
+) -> Evidence:
+    """Score a labelling without known labels: what its clusters explain, less what it takes to write it down.
+
+    Each cluster is a Gaussian, or has heavier tails, with unknown mean and covariance. Each feature may depend on its
+    neighbours in position within a cluster. Labels are written down by where they change between neighbours in position, so
+    labels that flicker are dear. Labellings by any algorithm with any number of clusters can be compared, but only for the
+    same X, positions, groups and ``tau``: values for other observations or at another ``tau`` are on other scales. Neither the
+    unit of a feature nor, where there are positions, the order of rows matters.
+
+    Clusters of fewer than d + 2 observations have no covariance, and are scored as noise.
+
+    Of more than 50,000 observations (fewer if there are more than 30 features) a sample is scored: pieces of series, spread
+    evenly, or places at random.
+
+    Parameters
+    ----------
+    X : array-like or frame (N, d)
+        Features.
+    labels : array-like (N,) of integers or text
+        The cluster of each observation. The number -1 is noise.
+    positions, groups, metric, metric_params
+        Where the observations are; as in :meth:`mcgta.MCGTA.fit` and :class:`mcgta.MCGTA`.
+    noise : {"best", "class", "assign"}
+        Score noise as a cluster of its own ("class"), give it to the clusters that it suits ("assign"), or whichever of these
+        has more evidence.
+    tau : float >= 1
+        How many observations count as one, because the model does not know of all there is; ``suggested_tau`` of the result
+        estimates it.
+    random_state : int, RandomState, Generator or None
+        Of the sample, and of the order in which places are predicted from each other.
+
+    Returns
+    -------
+    Evidence
+
+    See Also
+    --------
+    compare_labellings : ranks several labellings at the tau that suits the best of them.
+
+    Examples
+    --------
+    >>> from mcgta import evidence
+    >>> from mcgta.datasets import make_series
+    >>> data = make_series(600, n_clusters=3, segment_lengths=(10, 30), random_state=2)
+    >>> evidence(data.X, data.labels).value < evidence(data.X, data.labels > 0).value
+    True
+    """
+    check_value("noise", noise, Rule(words=tuple(NOISE)))
+    check_value("tau", tau, _TAU)
+    subject = _prepare("evidence", X, positions, groups, metric, metric_params, random_state)
+    found = subject.score(read_labelling(labels, subject.order.size, "labels"), NOISE[noise])
+    return found.at(float(tau))
+
+
+def compare_labellings(
+    X: Any,
+    labellings: Mapping[str, Any],
+    *,
+    positions: Any = None,
+    groups: Any = None,
+    metric: Any = "auto",
+    metric_params: Mapping[str, Any] | None = None,
+    noise: str = "best",
+    tau: float | str = "auto",
+    random_state: Any = 0,
+) -> Comparison:
+    """Rank labellings of the same observations by their evidence; one cluster for all is always among them.
+
+    Parameters
+    ----------
+    X, positions, groups, metric, metric_params, noise, random_state
+        As in :func:`evidence`.
+    labellings : dict of a name and labels (N,) each
+        Labels as in :func:`evidence`.
+    tau : "auto" or float >= 1
+        How many observations count as one. "auto" finds the best labelling at tau 1, takes the tau that is advised for it, and
+        ranks all at that. Set it to that of another comparison of the same observations to compare with that.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> from mcgta import compare_labellings
+    >>> from mcgta.datasets import make_series
+    >>> data = make_series(600, n_clusters=3, segment_lengths=(10, 30), random_state=2)
+    >>> by_means = KMeans(3, n_init=1, random_state=0).fit_predict(data.X)
+    >>> compare_labellings(data.X, {"k-means": by_means, "truth": data.labels}).names
+    ('truth', 'one cluster', 'k-means')
+    """
+    check_value("noise", noise, Rule(words=tuple(NOISE)))
+    check_value("tau", tau, Rule(words=("auto",), real=(1, INF)))
+    if not isinstance(labellings, Mapping) or not labellings:
+        raise ValueError(
+            f"labellings={labellings!r} is not allowed: it must be a dict of names and labels, with one at least"
+        )
+    if ONE in labellings:
+        raise ValueError(f"labellings has the name {ONE!r}, which is that of the labelling all are compared with")
+    subject = _prepare("compare_labellings", X, positions, groups, metric, metric_params, random_state)
+    count = subject.order.size
+    read = {str(name): read_labelling(labels, count, f"labellings[{name!r}]") for name, labels in labellings.items()}
+    read[ONE] = np.zeros(count, dtype=np.int64)
+    found = {name: subject.score(labels, NOISE[noise]) for name, labels in read.items()}
+    if tau == "auto":
+        first = min((each.best(1.0)[1] for each in found.values()), key=Scored.evidence)
+        tau = sandwich(subject.field, first)
+    ranked = sorted(((each.at(float(tau)), name) for name, each in found.items()), key=lambda each: each[0].value)
+    return Comparison(tuple(name for _, name in ranked), tuple(each for each, _ in ranked), float(tau))
+
+
+def read_labelling(labels: Any, n_rows: int, name: str) -> Labels:
+    """Read labels, any integers or text, one for each row; return clusters 0, 1, ... and -1 for noise."""
+    codes, names = read_groups([None] if labels is None else labels, n_rows, name)
+    if names.dtype.kind not in "biufU" or (names.dtype.kind == "f" and (names != np.round(names)).any()):
+        raise ValueError(f"{name} holds {names[-1]!r}; labels must be integers or text")
+    noise = names == -1 if names.dtype.kind in "if" else np.zeros(names.size, dtype=bool)
+    return np.where(noise[codes], -1, codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """Observations whose labellings are to be scored.
+
+    Attributes
+    ----------
+    field : those that are scored
+    rows : which these are, in canonical order
+    order : (N,) the user's row of each, in canonical order
+    columns : number of features given
+    """
+
+    field: Field
+    rows: Index
+    order: Index
+    columns: int
+
+    def score(self, labels: Labels, ways: tuple[str, ...]) -> Ways:
+        """Score a labelling (N,) of the user's rows in several ways."""
+        # Numbered by their first rows, so that sums are the same to the last bit whatever the clusters are called.
+        part = number(labels[self.order][self.rows])
+        return Ways(self, labels, part, score_each_way(self.field, part, ways=ways))
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """A labelling scored in several ways: of all rows as they were given, and of those scored in canonical order."""
+
+    subject: Subject
+    labels: Labels
+    part: Labels
+    scored: dict[str, Scored]
+
+    def best(self, tau: float) -> tuple[str, Scored]:
+        """Return the way with the most evidence at this tau."""
+        return min(self.scored.items(), key=lambda each: each[1].evidence(tau))
+
+    def at(self, tau: float) -> Evidence:
+        """Return the evidence at this tau, in the way that has most."""
+        field = self.subject.field
+        noise, best = self.best(tau)
+        lengths = np.full(self.subject.columns, np.nan)
+        lengths[field.scale.columns] = np.where(best.kinds > 0, field.dependence.lengths[best.kinds], 0.0)
+        held = np.bincount(self.part[self.part >= 0], minlength=1)
+        small = int(((held > 0) & (held < field.d + 2)).sum())
+        share = float((self.labels < 0).mean())
+        return Evidence(
+            value=float(best.evidence(tau)),
+            marginal=float(best.marginal(tau)[0]),
+            jacobian=best.jacobian,
+            gain=best.gain,
+            code=best.code,
+            tau=tau,
+            suggested_tau=sandwich(field, best),
+            clusters=int(np.unique(self.labels[self.labels >= 0]).size),
+            noise_share=share,
+            noise=noise if share or small else "none",
+            small=small,
+            lengths=lengths,
+            unit=field.places.unit,
+            freedom=best.tails.freedom,
+            strays=best.tails.share,
+            looseness=looseness(field, best),
+            scored=len(field),
+            count=self.labels.size,
+        )
+
+
+def _prepare(
+    reader: str, X: Any, positions: Any, groups: Any, metric: Any, metric_params: Any, random_state: Any
+) -> Subject:
+    """Check observations and bring them into canonical order; keep a sample of very many."""
+    given = {"metric": metric, "metric_params": metric_params, "random_state": random_state}
+    for name, value in given.items():
+        check_value(name, value, RULES[name])
+    check_metric_params(metric, metric_params)
+    features = read_features(reader, X, ensure_min_samples=2)
+    if (np.ptp(features, axis=0) == 0).all():
+        raise ValueError("X: all features are constant, so there is nothing that clusters could explain")
+    check_columns(features, getattr(X, "columns", None), "wasserstein2")
+    places = read_positions(positions, len(features), groups=groups, metric=metric, metric_params=metric_params)
+    data = sort_observations(features, places, n_neighbors="auto", lags=0, seed=draw_seed(random_state))
+    most = max(MOST_SCORED, min(WHOLE, _NUMBERS // features.shape[1]))
+    rows, part = sample(data.positions, data.seed, most=most, size=min(SCORED, most))
+    field = Field.of(data.X[rows], part, seed=data.seed)
+    if field.d == 0:
+        raise ValueError(f"X: all features are constant, or nearly so, in the {rows.size} observations that are scored")
+    return Subject(field, rows, data.order, features.shape[1])
+
+
+def _many(clusters: int) -> str:
+    return f"{clusters} cluster{'' if clusters == 1 else 's'}"
+
+
+def _list(numbers: Array) -> str:
+    return ", ".join("-" if np.isnan(number) else f"{number:.3g}" for number in numbers)

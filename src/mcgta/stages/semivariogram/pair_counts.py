@@ -1,0 +1,217 @@
+"""Pairs of observations by distance: how many there are, how far apart, and samples of them.
+
+A *census* knows, for each bin of distance, all its pairs without listing them: their number, their mean distance, the mean
+squared difference of any points attached to the observations, and the pair of any rank, so that samples can be drawn evenly.
+Along time it works with running totals and never looks at pairs. Elsewhere, many observations with coordinates are counted by
+a tree over these (:mod:`mcgta.stages.semivariogram.tree_counts`); else it goes through tiles of the table of
+distances, again for each sample, and needs no more memory than a tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from mcgta.kernels.curves import lag_sums
+from mcgta.positions.positions import Positions
+from mcgta.runtime.parallel import run, tiles, triangle
+from mcgta.runtime.progress import Advance, ignore
+from mcgta.runtime.types import Array, Index
+from mcgta.stages.semivariogram import tree_counts as tree_census
+from mcgta.stages.semivariogram.tree_counts import TreeCensus
+
+LARGE = 3000
+"""Up to this many observations a table of distances is faster than a tree."""
+
+_TILE = 512
+_ROWS = 8192
+_REMEMBERED = 2**23  # bytes of partners along time that are kept
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+class Census(Protocol):
+    """The pairs of each bin.
+
+    Attributes
+    ----------
+    counts : (B,) number of pairs
+    lags : (B,) mean distance; NaN where there are none
+    squares : (B,) mean squared difference of the points; NaN where there are none
+    rounding : (B,) about how much of ``squares`` is rounding
+    """
+
+    counts: Index
+    lags: Array
+    squares: Array
+    rounding: Array
+
+    def draw(self, ranks: list[Index]) -> tuple[Index, Index]:
+        """Return the rows of the pairs with the given ranks in each bin, bin after bin; ranks ascend within a bin."""
+
+
+def steps(positions: Positions, edges: Array) -> int:
+    """Return how many steps it takes to take a census, or to draw a sample from one."""
+    if _along_time(positions):
+        return edges.size - 1
+    return tree_census.STEPS if _by_tree(positions) else len(triangle(len(positions), _TILE))
+
+
+def take_census(positions: Positions, edges: Array, points: Array, *, advance: Advance = ignore) -> Census:
+    """Count the pairs of each bin and add up the squared differences of ``points`` (N, m).
+
+    ``advance`` is told of each step, now and when samples are drawn.
+    """
+    # Pairs are within groups, so each group is centred by itself: what groups differ by costs no digits.
+    sizes = np.bincount(positions.groups)
+    totals = np.stack([np.bincount(positions.groups, column) for column in points.T], axis=1)
+    means = totals / np.maximum(sizes, 1)[:, None]
+    centred = np.empty(points.shape)
+    for part in tiles(len(points), _ROWS):
+        np.subtract(points[part], means[positions.groups[part]], out=centred[part])
+    if _along_time(positions):
+        return TimeCensus(positions, edges, centred, advance)
+    kind = TreeCensus if _by_tree(positions) else TableCensus
+    return kind(positions, edges, centred, advance)
+
+
+def _along_time(positions: Positions) -> bool:
+    return positions.metric == "time" and positions.points is not None
+
+
+def _by_tree(positions: Positions) -> bool:
+    return positions.points is not None and len(positions) > LARGE
+
+
+class TimeCensus:
+    """A census along time: the partners of an observation in a bin are consecutive in time."""
+
+    def __init__(self, positions: Positions, edges: Array, points: Array, advance: Advance = ignore) -> None:
+        assert positions.points is not None
+        times = positions.points[:, 0]
+        self._order = np.lexsort((times, positions.groups))
+        self._times = np.ascontiguousarray(times[self._order])
+        groups = positions.groups[self._order]
+        self._stops = np.searchsorted(groups, groups, side="right").astype(np.int64)
+        self._edges, self._rounding, self._advance = edges, positions.rounding, advance
+        self._firsts: dict[tuple[int, bool], Index] = {}
+        sorted_points = np.empty(points.shape)
+        for part in tiles(len(points), _ROWS):
+            np.take(points, self._order[part], axis=0, out=sorted_points[part])
+        running = lag_sums.running_totals(sorted_points)
+        elapsed = np.concatenate([[0.0], np.cumsum(self._times - self._times.mean())])
+        centred = self._times - self._times.mean()
+
+        def look(k: int) -> tuple[int, float, float]:
+            low, high = self._partners(k)
+            number = high - low
+            lag = (elapsed[high] - elapsed[low] - number * centred).sum()
+            return int(number.sum()), float(lag), lag_sums.squared_differences(sorted_points, running, low, high)
+
+        seen = np.array(_each(look, range(edges.size - 1), advance))
+        self.counts = seen[:, 0].astype(np.int64)
+        self.lags, self.squares = (_mean(total, self.counts) for total in seen[:, 1:].T)
+        # Each row takes differences of totals, and errs by what the last digit of the largest one is worth.
+        worth = np.finfo(float).eps * running[1][-1] * np.sqrt(len(points))
+        self.rounding = worth / np.maximum(self.counts, 1)
+
+    def _partners(self, k: int) -> tuple[Index, Index]:
+        """First and one past the last partner of each observation in bin k."""
+        last = k == self._edges.size - 2
+        return self._first(k, beyond=False), self._first(k + 1, beyond=last)
+
+    def _first(self, k: int, *, beyond: bool) -> Index:
+        if (k, beyond) not in self._firsts:
+            found = lag_sums.first_at_lag(self._times, self._stops, self._edges[k], self._rounding, beyond=beyond)
+            if self._edges.size * found.nbytes > _REMEMBERED:
+                return found
+            self._firsts[k, beyond] = found
+        return self._firsts[k, beyond]
+
+    def draw(self, ranks: list[Index]) -> tuple[Index, Index]:
+        """Return the pairs of the given ranks; ranks count by the earlier observation, then the later."""
+        rows, cols = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        for k, wanted in enumerate(ranks):
+            if wanted.size:
+                low, high = self._partners(k)
+                before = np.concatenate([[0], np.cumsum(high - low)])
+                row = np.searchsorted(before, wanted, side="right") - 1
+                rows.append(self._order[row])
+                cols.append(self._order[low[row] + wanted - before[row]])
+            self._advance(1)
+        return np.concatenate(rows), np.concatenate(cols)
+
+
+class TableCensus:
+    """A census by tiles of the table of distances, with the squared differences as products of tiles."""
+
+    def __init__(self, positions: Positions, edges: Array, points: Array, advance: Advance = ignore) -> None:
+        self._positions = positions
+        self._edges = edges
+        self._advance = advance
+        norms = np.einsum("nm,nm->n", points, points)
+
+        def look(piece: tuple[slice, slice]) -> Array:
+            rows, cols = piece
+            squares = points[rows] @ points[cols].T
+            squares *= -2
+            squares += norms[rows][:, None]
+            squares += norms[cols]
+            return lag_sums.bin_sums(
+                positions.between(rows, cols), squares, edges, positions.rounding, above=rows == cols
+            )
+
+        sums = _each(look, self._pieces, advance)
+        self._numbers = np.array([part[0] for part in sums]).astype(np.int64)
+        self.counts = self._numbers.sum(axis=0)
+        totals = np.sum([part[1:] for part in sums], axis=0)
+        self.lags, self.squares = (_mean(total, self.counts) for total in totals)
+        self.rounding = np.full(edges.size - 1, 8 * np.finfo(float).eps * norms.mean())
+
+    @cached_property
+    def _pieces(self) -> list[tuple[slice, slice]]:
+        return triangle(len(self._positions), _TILE)
+
+    def draw(self, ranks: list[Index]) -> tuple[Index, Index]:
+        """Return the pairs of the given ranks; ranks count tile by tile, and by rows within a tile."""
+        before = np.concatenate([np.zeros((1, len(ranks)), dtype=np.int64), np.cumsum(self._numbers, axis=0)])
+        # For each tile and bin, the part of the ranks that fall into it.
+        cuts = np.array([np.searchsorted(wanted, before[:, k]) for k, wanted in enumerate(ranks)]).T
+        busy = np.flatnonzero((cuts[1:] > cuts[:-1]).any(axis=1))
+
+        def find(tile: int) -> tuple[Index, Index, Index]:
+            rows, cols = self._pieces[tile]
+            inside = [wanted[cuts[tile, k] : cuts[tile + 1, k]] - before[tile, k] for k, wanted in enumerate(ranks)]
+            begins = np.concatenate([[0], np.cumsum([part.size for part in inside])]).astype(np.int64)
+            table, edges = self._positions.between(rows, cols), self._edges
+            found = lag_sums.pairs_of_rank(
+                table, edges, self._positions.rounding, np.concatenate(inside), begins, above=rows == cols
+            )
+            bins = np.repeat(np.arange(len(ranks)), np.diff(begins))
+            return found[0] + rows.start, found[1] + cols.start, bins
+
+        parts = _each(find, busy.tolist(), self._advance)
+        self._advance(len(self._pieces) - busy.size)
+        if not parts:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        i, j, bins = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.argsort(bins, kind="stable")
+        return i[order], j[order]
+
+
+def _each(function: Callable[[Task], Result], tasks: Sequence[Task], advance: Advance) -> list[Result]:
+    """List the results of the tasks, on threads, and tell of each."""
+    out = []
+    for result in run(function, tasks):
+        out.append(result)
+        advance(1)
+    return out
+
+
+def _mean(total: Array, counts: Iterable[int]) -> Array:
+    number = np.asarray(counts)
+    return np.divide(total, number, out=np.full(number.shape, np.nan), where=number > 0)

@@ -1,0 +1,1 @@
+"""Known labels and resamples: choosing parameters by labels, and how stable a result is."""

@@ -1,0 +1,1 @@
+"""Small data, files and cells that tests are built from."""

@@ -1,0 +1,305 @@
+"""A fit by the tree is the fit from the table, to the last label."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.cluster import DBSCAN, AgglomerativeClustering
+
+import mcgta.pipeline
+from mcgta import MCGTA, LocalModels, load
+from mcgta.clustering.backend import SMALL, Backend, choose_backend, reconsider
+from mcgta.clustering.labels import number
+from mcgta.clustering.tree_search import TreeSearch
+from mcgta.datasets import make_regions, make_series
+
+
+@pytest.fixture
+def by_tree(monkeypatch):
+    """Make fits of any size take the tree."""
+
+    def switch(on=True):
+        monkeypatch.setattr(mcgta.pipeline, "choose_backend", partial(choose_backend, small=0 if on else SMALL))
+
+    return switch
+
+
+def cases():
+    series = make_series(500, n_clusters=3, separation=1.5, segment_lengths=(20, 40), random_state=1)
+    regions = make_regions(450, n_clusters=3, random_state=2)
+    yield "series", series.X, {}
+    yield "groups", series.X, {"groups": np.arange(500) // 250}
+    yield "irregular", series.X, {"positions": np.cumsum(np.random.default_rng(0).exponential(size=500))}
+    yield "plane", regions.X, {"positions": regions.positions}
+
+
+CASES = {name: (X, where) for name, X, where in cases()}
+RADII = {"series": 0.58, "groups": 0.58, "irregular": 0.58, "plane": 0.31}
+CALIBRATED = {"dissimilarity": "calibrated", "eps": 0.6, "margin": "10%"}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "options", [{}, {"beta": 0.0}, {"margin": 0.3, "eps": 0.2}, {"min_cluster_size": 30}, CALIBRATED]
+)
+def test_the_tree_gives_what_the_table_gives(by_tree, name, options):
+    X, where = CASES[name]
+    options = {"n_neighbors": 20, "eps": RADII[name], **options}
+    by_tree(False)
+    dense = MCGTA(**options).fit(X, **where)
+    by_tree()
+    tree = MCGTA(**options).fit(X, **where)
+    assert (dense.backend_.name, tree.backend_.name) == ("dense", "tree")
+    np.testing.assert_array_equal(tree.labels_, dense.labels_)
+    np.testing.assert_array_equal(tree.core_sample_indices_, dense.core_sample_indices_)
+    np.testing.assert_allclose(tree.strengths_, dense.strengths_, rtol=0, atol=1e-12)
+    assert tree.objective_.pairs == dense.objective_.pairs
+    assert tree.objective_.total == pytest.approx(dense.objective_.total, rel=1e-12)
+    assert (tree.eps_, tree.n_clusters_, tree.noise_share_) == (dense.eps_, dense.n_clusters_, dense.noise_share_)
+    assert tree.backend_.pairs == dense.backend_.pairs == dense.backend_.exact_pairs
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_hdbscan_by_the_tree_is_that_of_the_table(by_tree, name):
+    X, where = CASES[name]
+    options = {"n_neighbors": 20, "clusterer": "hdbscan", "eps": 0.0, "min_samples": 2, "min_cluster_size": 25}
+    fits = []
+    for on in (False, True):
+        by_tree(on)
+        fits.append(MCGTA(**options).fit(X, **where))
+    dense, tree = fits
+    assert tree.backend_.name == "tree"
+    np.testing.assert_array_equal(tree.labels_, dense.labels_)
+    np.testing.assert_allclose(tree.strengths_, dense.strengths_, rtol=0, atol=1e-12)
+    assert tree.objective_.total == pytest.approx(dense.objective_.total, rel=1e-12)
+    assert tree.n_clusters_ > 0
+
+
+@pytest.mark.parametrize("on", [False, True])
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "options", [{}, {"min_samples": 5, "min_cluster_size": 12}, {"clusterer": "hdbscan", "eps": 0.0}]
+)
+def test_labels_at_another_radius_are_those_of_a_fit_with_it(by_tree, on, name, options):
+    X, where = CASES[name]
+    by_tree(on)
+    model = MCGTA(**{"n_neighbors": 20, "eps": RADII[name], **options}).fit(X, **where)
+    for eps in (0.0, 0.05, 0.1, 0.3, 1.0, 100.0):
+        fresh = model.refit(clusterer="dbscan", eps=eps)
+        np.testing.assert_array_equal(model.labels_at(eps), fresh.labels_)
+
+
+def test_no_radius_makes_a_core_of_too_few(by_tree):
+    by_tree()
+    model = MCGTA(n_neighbors=10, min_samples=200, eps=1.0).fit(CASES["series"][0][:100])
+    assert (model.labels_at(1e9) == -1).all()
+
+
+def test_a_radius_that_is_none_is_refused():
+    X, _ = CASES["series"]
+    model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
+    for eps in (-1, np.nan, np.inf, "auto", True, None):
+        with pytest.raises(ValueError, match="eps="):
+            model.labels_at(eps)
+
+
+def test_labels_at_work_for_any_dissimilarity_and_after_a_file(tmp_path):
+    X, _ = CASES["series"]
+    model = MCGTA(dissimilarity="euclidean", eps=2.0, min_samples=4, semivariogram="empirical").fit(X)
+    np.testing.assert_array_equal(model.labels_at(2.0), model.labels_)
+    model.save(tmp_path / "fit")
+    np.testing.assert_array_equal(load(tmp_path / "fit").labels_at(1.0), model.refit(eps=1.0).labels_)
+
+
+def test_new_observations_go_where_the_table_sends_them(by_tree):
+    data = make_series(700, n_clusters=3, separation=1.5, segment_lengths=(20, 40), random_state=5)
+    times = np.arange(700.0)
+    seen = times % 7 != 3
+    fits = []
+    for on in (False, True):
+        by_tree(on)
+        fits.append(MCGTA(n_neighbors=20, eps=0.47).fit(data.X[seen], positions=times[seen]))
+    predicted = [model.predict(data.X[~seen], positions=times[~seen]) for model in fits]
+    np.testing.assert_array_equal(predicted[1], predicted[0])
+    assert (predicted[0] >= 0).any()
+
+
+def test_a_refit_uses_the_tree_again(by_tree):
+    by_tree()
+    X, _ = CASES["series"]
+    model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
+    again = model.refit(eps=0.5 * model.eps_, beta=0.2, margin=0.1)
+    assert again._tree.tree is model._tree.tree
+    fresh = MCGTA(n_neighbors=20, eps=0.5 * model.eps_, beta=0.2, margin=0.1).fit(X)
+    np.testing.assert_array_equal(again.labels_, fresh.labels_)
+    np.testing.assert_array_equal(again.strengths_, fresh.strengths_)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_fit_by_the_tree_survives_a_file(by_tree, tmp_path, asked):
+    by_tree()
+    X, _ = CASES["series"]
+    model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
+    if asked:
+        assert model.strengths_.size == len(X)
+    model.save(tmp_path / "fit")
+    again = load(tmp_path / "fit")
+    assert again.backend_ == model.backend_
+    assert (again._strengths is None) != asked
+    np.testing.assert_array_equal(again.strengths_, model.strengths_)
+    assert again.objective_.total == model.objective_.total
+
+
+def test_threads_and_row_order_change_nothing(by_tree):
+    by_tree()
+    X, where = CASES["plane"]
+    one = MCGTA(n_neighbors=20, eps=0.31, n_jobs=1).fit(X, **where)
+    two = MCGTA(n_neighbors=20, eps=0.31, n_jobs=2).fit(X, **where)
+    mixed = np.random.default_rng(3).permutation(len(X))
+    other = MCGTA(n_neighbors=20, eps=0.31).fit(X[mixed], positions=where["positions"][mixed])
+    np.testing.assert_array_equal(two.labels_, one.labels_)
+    np.testing.assert_array_equal(two.strengths_, one.strengths_)
+    np.testing.assert_array_equal(other.labels_, one.labels_[mixed])
+    assert two.backend_.exact_pairs == one.backend_.exact_pairs
+
+
+def test_large_sets_take_the_tree_by_themselves_and_agree_with_scikit_learn():
+    data = make_series(SMALL + 200, n_clusters=3, separation=1.5, segment_lengths=(20, 60), random_state=4)
+    model = MCGTA(n_neighbors=20, min_samples=10, eps=0.55).fit(data.X)
+    assert model.backend_.name == "tree"
+    assert 0 < model.backend_.exact_share < 0.2
+    loss = model._restore().loss
+    theirs = DBSCAN(eps=model.eps_, min_samples=10, metric="precomputed").fit(loss.matrix())
+    np.testing.assert_array_equal(model.labels_, number(theirs.labels_))
+
+
+USUAL = {"clusterer": "dbscan", "dissimilarity": "wasserstein2", "measured": True, "fits": True}
+
+
+def test_few_take_the_table_and_many_the_tree():
+    assert choose_backend(SMALL, **USUAL).name == "dense"
+    assert choose_backend(SMALL, **{**USUAL, "fits": False}).name == "tree"
+    for clusterer in ("dbscan", "hdbscan", "optics"):
+        assert choose_backend(10**6, **{**USUAL, "clusterer": clusterer}).name == "tree"
+
+
+@pytest.mark.parametrize(("options", "said"), [({"dissimilarity": "kl"}, "'kl'"), ({"measured": False}, "positions")])
+def test_what_the_tree_cannot_do_is_left_to_the_table_or_to_tiles_with_a_reason(options, said):
+    for fits, name in ((True, "dense"), (False, "tiled")):
+        chosen = choose_backend(10**6, **{**USUAL, **options, "fits": fits})
+        assert chosen.name == name
+        assert said in str(chosen)
+
+
+def test_objects_get_the_table():
+    chosen = choose_backend(10**6, **{**USUAL, "clusterer": AgglomerativeClustering(), "fits": False})
+    assert chosen.name == "dense"
+    assert "AgglomerativeClustering" in str(chosen)
+
+
+def test_bounds_that_leave_much_open_make_the_tree_give_way_to_tiles():
+    tree = Backend("tree", "many")
+    assert reconsider(tree, 0.01) is tree
+    assert reconsider(tree, 0.5).name == "tiled"
+    assert "50%" in reconsider(tree, 0.5).reason
+
+
+@pytest.mark.parametrize(("clusterer", "eps"), [("dbscan", 0.31), ("hdbscan", 0.0), ("optics", 0.31)])
+def test_tiles_are_taken_where_bounds_do_not_help_and_give_the_same(by_tree, monkeypatch, clusterer, eps):
+    X, where = CASES["plane"]
+    options = {"n_neighbors": 20, "clusterer": clusterer, "eps": eps, "min_samples": 5}
+    dense = MCGTA(**options).fit(X, **where)
+    by_tree()
+    monkeypatch.setattr(TreeSearch, "open_share", lambda *_, **__: 0.9)
+    told = []
+    tiled = MCGTA(**options, progress=lambda stage, share: told.append(stage)).fit(X, **where)
+    assert (dense.backend_.name, tiled.backend_.name) == ("dense", "tiled")
+    assert "tree" in told
+    assert tiled._tree is None
+    np.testing.assert_array_equal(tiled.labels_, dense.labels_)
+    np.testing.assert_array_equal(tiled.strengths_, dense.strengths_)
+    np.testing.assert_array_equal(tiled.labels_at(0.1), dense.labels_at(0.1))
+    np.testing.assert_array_equal(tiled.refit(eps="auto").labels_, dense.refit(eps="auto").labels_)
+    assert tiled.objective_.total == pytest.approx(dense.objective_.total, rel=1e-12)
+
+
+@pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
+@pytest.mark.parametrize("dissimilarity", ["kl", "euclidean", "cosine"])
+def test_other_dissimilarities_without_room_for_a_table_are_read_in_tiles(clusterer, dissimilarity):
+    X, where = CASES["series"]
+    options = {"n_neighbors": 20, "clusterer": clusterer, "dissimilarity": dissimilarity, "min_samples": 4}
+    options["semivariogram"] = "empirical"
+    dense = MCGTA(**options).fit(X, **where)
+    tiled = MCGTA(**options, max_memory="4MB").fit(X, **where)
+    assert (dense.backend_.name, tiled.backend_.name) == ("dense", "tiled")
+    assert "does not fit" in tiled.backend_.reason
+    np.testing.assert_array_equal(tiled.labels_, dense.labels_)
+    np.testing.assert_allclose(tiled.strengths_, dense.strengths_, atol=1e-9)
+    assert tiled._dissimilarity.cached is None
+
+
+def test_given_distances_are_read_in_tiles_too(by_tree):
+    X, where = CASES["plane"]
+    distances = np.linalg.norm(where["positions"][:, None] - where["positions"][None], axis=2)
+    options = {"n_neighbors": 20, "metric": "precomputed", "eps": 0.1}
+    dense = MCGTA(**options).fit(X, positions=distances)
+    size = 8 * len(X) ** 2
+    tiled = MCGTA(**options, max_memory=6 * size).fit(X, positions=distances)
+    assert (dense.backend_.name, tiled.backend_.name) == ("dense", "tiled")
+    np.testing.assert_array_equal(tiled.labels_, dense.labels_)
+    with pytest.raises(MemoryError, match="up to 4 tables of all pairs, 4 x 8 x 450"):
+        MCGTA(**options, max_memory=4 * size).fit(X, positions=distances)
+
+
+@pytest.mark.parametrize(("d", "name"), [(1, "tree"), (8, "tiled")])
+def test_the_data_decide_whether_bounds_help(by_tree, d, name):
+    by_tree()
+    rng = np.random.default_rng(0)
+    turned = np.linalg.qr(rng.normal(size=(700, d, d)))[0]  # covariances that differ by directions only
+    scales = np.exp(np.linspace(-1, 1, d)) * (rng.uniform(1, 9, (700, 1)) if d == 1 else 1.0)
+    models = LocalModels(
+        np.zeros((700, d)), np.einsum("nij,nj,nkj->nik", turned, np.broadcast_to(scales, (700, d)), turned)
+    )
+    options = {"local_models": models, "clusterer": "hdbscan", "min_samples": 5, "semivariogram": "empirical"}
+    model = MCGTA(**options, eps=0.0).fit(rng.normal(size=(700, d)))
+    assert model.backend_.name == name
+    assert ("bounds leave" in model.backend_.reason) == (name == "tiled")
+
+
+def test_what_does_not_fit_is_refused_with_the_arithmetic():
+    X = np.zeros((SMALL + 1, 3))
+    with pytest.raises(MemoryError, match=r"2001 observations of 3 features need 8 x \d+ bytes for each.*at most \d+"):
+        MCGTA(max_memory="1MB").fit(X)
+    with pytest.raises(MemoryError, match=r"up to 6 tables of all pairs, 6 x 8 x 2001\^2 bytes"):
+        MCGTA(max_memory="1MB", clusterer=AgglomerativeClustering(metric="precomputed", linkage="average")).fit(X)
+
+
+def test_an_engine_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="backend 'quantum'"):
+        Backend("quantum", "why not")
+    assert Backend("tree", "").exact_share == 0.0
+
+
+def test_lists_of_neighbours_count_where_neighbourhoods_are_no_windows():
+    series, plane = np.zeros(9), np.zeros((9, 2))
+    for options, positions, listed in (
+        ({}, None, 0),
+        ({}, series, 0),
+        ({"weights": "gaussian"}, series, 30),
+        ({"n_neighbors": 12}, plane, 12),
+        ({"metric": "precomputed", "n_neighbors": 5}, np.zeros((9, 9)), 5),
+        ({"dissimilarity": "euclidean"}, plane, 0),
+    ):
+        algorithm = mcgta.pipeline.Algorithm(MCGTA(**options).get_params(deep=False))
+        assert algorithm.listed_neighbors(positions) == listed
+    X, where = CASES["plane"]
+    with pytest.raises(MemoryError, match=r"450 observations of \d features need 8 x \d+ bytes for each"):
+        MCGTA(n_neighbors=200, max_memory="1MB").fit(X, **where)
+
+
+def test_a_radius_needs_losses_that_are_not_negative():
+    X, _ = CASES["series"]
+    average = AgglomerativeClustering(3, metric="precomputed", linkage="average")
+    model = MCGTA(n_neighbors=20, hinge=False, clusterer=average).fit(X)
+    with pytest.raises(ValueError, match="hinge=False"):
+        model.labels_at(0.1)

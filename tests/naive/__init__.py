@@ -1,0 +1,1 @@
+"""Slow, obvious twins of the fast paths; nothing of the package is imported here."""

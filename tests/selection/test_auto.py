@@ -1,0 +1,184 @@
+"""What is chosen for parameters left open, and what is said about it."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+import mcgta.selection.auto
+import mcgta.selection.search as searching
+from mcgta import MCGTA, ChoiceWarning, evidence
+from mcgta.selection.scoring import score
+from mcgta.selection.search import sample, search
+
+pytestmark = pytest.mark.filterwarnings("ignore:semivariogram. no spherical model fits:UserWarning")
+
+RNG = np.random.default_rng(1)
+TRUTH = np.arange(240) // 40 % 2
+X = RNG.normal(size=(240, 2)) + 4.0 * TRUTH[:, None]
+ONE = RNG.normal(size=(240, 2))
+MIXED = RNG.integers(0, 3, 240)
+MIXTURE = RNG.normal(size=(240, 3)) + 8 * np.eye(3)[MIXED]
+SET = [
+    {"n_neighbors": 12},
+    {"dissimilarity": "calibrated"},
+    {"beta": 0.3},
+    {"margin": 0.2},
+    {"min_samples": 7},
+    {"min_cluster_size": 9},
+]
+
+
+def fit(features, positions=None, **params):
+    """A fit, and the doubts that it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = MCGTA(**params).fit(features, positions=positions)
+    return model, [str(warned.message) for warned in caught if warned.category is ChoiceWarning]
+
+
+def find(monkeypatch, labels=None, **changes):
+    """Make the search find these labels, and say this of them."""
+
+    def instead(features, places, **options):
+        field, found = search(features, places, **options)
+        if labels is not None:
+            best = score(field, labels)
+            found = replace(found, labels=best.labels, best=best, others=(best,))
+        return field, replace(found, **changes)
+
+    monkeypatch.setattr(mcgta.selection.auto, "search", instead)
+
+
+# ------------------------------------------------------------------------------------------------------------ parameters
+
+
+@pytest.mark.parametrize("refine", [True, False, "auto"])
+@pytest.mark.parametrize("params", SET, ids=str)
+def test_what_the_user_sets_is_kept(params, refine):
+    model = fit(X, **params, refine=refine)[0]
+    ((name, value),) = params.items()
+    assert model.choice_.params[name] == value
+    assert model.get_params()[name] == value
+    assert getattr(model, f"{name}_", value) == value
+    assert all(model.get_params()[other] == "auto" for other in model.choice_.params if other != name)
+
+
+def test_refined_labels_are_given_where_they_are_asked_for():
+    model = fit(X, refine=True)[0]
+    assert (model.refined_, model.choice_.refined) == (True, True)
+    assert np.isnan(model.choice_.plain)
+    assert adjusted_rand_score(TRUTH, model.labels_) == 1.0
+    plain = fit(X, refine=False)[0]
+    assert (plain.refined_, plain.choice_.refined) == (False, False)
+    assert plain.choice_.evidence == plain.choice_.plain
+
+
+def test_evidence_decides_for_refined_labels_where_they_are_better():
+    model = fit(X)[0]
+    assert model.refined_
+    assert model.choice_.evidence < model.choice_.plain
+    assert "refined labels have more evidence than those of the clusterer" in model.choice_.notes
+    assert model.choice_.evidence == pytest.approx(evidence(X, model.labels_, tau=model.choice_.tau).value)
+
+
+def test_evidence_decides_for_the_clusterers_labels_where_they_are_better(monkeypatch):
+    find(monkeypatch, np.random.default_rng(0).integers(0, 2, 240))
+    model = fit(X)[0]
+    assert not model.refined_
+    assert model.choice_.evidence == model.choice_.plain
+    assert "the clusterer's labels have more evidence than refined ones" in model.choice_.notes
+    again = MCGTA(**model.choice_.params, refine=False).fit(X)
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+
+
+def test_what_is_said_of_the_clusterers_labels_is_true_though_nobody_asked_for_others():
+    model = fit(X, refine=False)[0]
+    assert model.choice_.plain > fit(X, refine=True)[0].choice_.evidence
+    assert "refined labels have more evidence than those of the clusterer" in model.choice_.notes
+
+
+@pytest.mark.parametrize("refine", [False, "auto"])
+def test_noise_that_is_to_be_assigned_is_only_where_there_is_no_model(refine):
+    features, groups = np.vstack([X, ONE[:3]]), np.r_[np.zeros(240, dtype=int), np.ones(3, dtype=int)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MCGTA(refine=refine, noise="assign").fit(features, groups=groups)
+    assert (model.labels_[:240] >= 0).all()
+    assert set(np.flatnonzero(model.labels_ < 0)) <= set(model.failed_)
+    assert sorted(model.failed_) == [240, 241, 242]
+
+
+# ----------------------------------------------------------------------------------------------------- notes and doubts
+
+
+def test_clear_clusters_leave_no_doubts():
+    model, warned = fit(X)
+    assert (model.choice_.doubts, warned) == ((), [])
+    assert model.choice_.notes[0].startswith("2 clusters, ")
+    assert str(model.choice_) == "\n".join(model.choice_.notes)
+
+
+def test_no_structure_is_a_doubt():
+    model, warned = fit(ONE)
+    assert model.n_clusters_ == 1
+    assert model.choice_.doubts[0].startswith("no cluster structure")
+    assert warned == [f"{'; '.join(model.choice_.doubts)} (see choice_)"]
+    assert "refined labels and those of the clusterer have the same evidence" in model.choice_.notes
+
+
+def test_a_rough_model_is_a_doubt(monkeypatch):
+    find(monkeypatch, TRUTH, tau=2.5)
+    model, warned = fit(X, refine=True)
+    assert any("2.5 observations count as one" in doubt for doubt in model.choice_.doubts)
+    assert len(warned) == 1
+    assert model.choice_.evidence == pytest.approx(evidence(X, model.labels_, tau=2.5).value)
+
+
+def test_other_answers_are_a_doubt(monkeypatch):
+    def instead(features, places, **options):
+        field, found = search(features, places, **options)
+        near = replace(score(field, np.arange(240) // 80), code=0.0)
+        near = replace(near, code=0.5 * (found.best.evidence(found.tau) - near.evidence(found.tau)) + 4.0)
+        return field, replace(found, others=(found.best, near))
+
+    monkeypatch.setattr(mcgta.selection.auto, "search", instead)
+    model, warned = fit(X, refine=True)
+    assert model.choice_.doubts == ("other answers are about as good: 3 clusters instead of 2",)
+    assert len(warned) == 1
+    np.testing.assert_allclose(model.choice_.evidences - model.choice_.evidence, [0, 8], atol=1e-6)
+    assert model.choice_.numbers.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(("loose", "said"), [(0.97, "position does not help"), (0.6, "position helps little")])
+def test_that_position_does_not_help_is_told_but_no_doubt(monkeypatch, loose, said):
+    find(monkeypatch, loose=loose, free=loose > 0.9)
+    model, warned = fit(MIXTURE, refine=True)
+    assert adjusted_rand_score(MIXED, model.labels_) == 1.0
+    assert any(note.startswith(said) for note in model.choice_.notes)
+    assert warned == []
+
+
+@pytest.mark.parametrize("place", ["time", "plane"])
+def test_a_choice_made_on_a_sample_says_so(monkeypatch, place):
+    monkeypatch.setattr(searching, "PIECE", 30)
+    monkeypatch.setattr(searching, "sample", lambda places, seed, **_: sample(places, seed, most=100, size=125))
+    monkeypatch.setattr(searching, "WHOLE", 200)
+    monkeypatch.setattr(mcgta.selection.auto, "WHOLE", 200)
+    where = None if place == "time" else np.column_stack([np.arange(240.0), RNG.uniform(size=240)])
+    model = fit(X, where, refine=True)[0]
+    how = "whole pieces of series" if place == "time" else "places at random"
+    assert 100 < model.choice_.scored < 150
+    assert f"chosen on a sample of {model.choice_.scored} of 240 observations, {how}" in model.choice_.notes
+    assert model.labels_.size == 240
+
+
+@pytest.mark.parametrize("X", [np.full((60, 2), 3.0), 5.0 + 1e-13 * np.random.default_rng(0).normal(size=(60, 2))])
+def test_features_that_do_not_vary_but_for_rounding_are_not_searched(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MCGTA(10, progress=False).fit(X)
+    assert model.choice_ is None
+    assert model.labels_.shape == (60,)
