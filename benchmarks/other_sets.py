@@ -112,7 +112,7 @@ def outliers(seed: int, count: int) -> Labelled:
 
 
 def tails(seed: int, count: int) -> Labelled:
-    """The paper's series with the tails of a t distribution of four degrees of freedom."""
+    """The paper's series with the tails of a t distribution of four degrees of degrees_of_freedom."""
     return labelled(make_series(count, segment_lengths=LONG, tails=TAILS, random_state=seed))
 
 

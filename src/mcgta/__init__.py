@@ -1,74 +1,76 @@
 """mcgta: clusters that are alike in features and make sense in position.
 
-Algorithm 1 of the MC-GTA paper (Wang et al., ICML 2024) as a scikit-learn clusterer, and each of its stages as a
-function of its own.
+Algorithm 1 of the MC-GTA paper (Wang et al., ICML 2024) as a scikit-learn clusterer, with settings and labels chosen by evidence. The stages
+are functions of their own in ``mcgta.stages``. Names are imported when they are first used.
 """
 
-from mcgta.clustering.clustering import Clustering, find_clusters
-from mcgta.clustering.membership import Membership
-from mcgta.estimator import MCGTA
-from mcgta.inference.null_distribution import NullDistribution
-from mcgta.inference.pair_test import GoodnessOfFit, PairTest, labelling_test, pair_test
-from mcgta.positions.positions import Positions
-from mcgta.positions.reading import read_positions
-from mcgta.runtime.archive import ArchiveError, load
-from mcgta.selection.choice import Choice, ChoiceWarning
-from mcgta.selection.evidence import Comparison, Evidence, compare_labellings, evidence
-from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity, compare_features, compare_models
-from mcgta.stages.local_models import LocalModels, fit_local_models
-from mcgta.stages.loss import Loss, Objective
-from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
-from mcgta.stages.prior import MixturePrior, fit_mixture_prior
-from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
-from mcgta.stages.semivariogram.empirical import empirical_semivariogram
-from mcgta.validation.blocks import BlockSplit
-from mcgta.validation.labels import LabelScorer
-from mcgta.validation.result import HeldOut, Tuning
-from mcgta.validation.stability import Stability, stability
-from mcgta.validation.tune import tune
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcgta.estimator import MCGTA
+    from mcgta.positions.positions import Positions
+    from mcgta.positions.reading import read_positions
+    from mcgta.runtime.archive import ArchiveError, load
+    from mcgta.runtime.config import config_context, get_config
+    from mcgta.selection.choice import ChoiceWarning
+    from mcgta.selection.evidence import compare_labellings, evidence
+    from mcgta.stages.prior import GaussianMixturePrior
+    from mcgta.stages.semivariogram.curve import Semivariogram
+    from mcgta.validation.blocks import BlockSplit
+    from mcgta.validation.labels import LabelScorer
+    from mcgta.validation.stability import stability
+    from mcgta.validation.tune import tune
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "MCGTA": "estimator",
+    "ArchiveError": "runtime.archive",
+    "BlockSplit": "validation.blocks",
+    "ChoiceWarning": "selection.choice",
+    "GaussianMixturePrior": "stages.prior",
+    "LabelScorer": "validation.labels",
+    "Positions": "positions.positions",
+    "Semivariogram": "stages.semivariogram.curve",
+    "compare_labellings": "selection.evidence",
+    "config_context": "runtime.config",
+    "evidence": "selection.evidence",
+    "get_config": "runtime.config",
+    "load": "runtime.archive",
+    "read_positions": "positions.reading",
+    "stability": "validation.stability",
+    "tune": "validation.tune",
+}
+"""The module that each public name is in."""
 
 __all__ = [
     "MCGTA",
     "ArchiveError",
     "BlockSplit",
-    "Choice",
     "ChoiceWarning",
-    "Clustering",
-    "Comparison",
-    "Dissimilarity",
-    "Evidence",
-    "GoodnessOfFit",
-    "HeldOut",
+    "GaussianMixturePrior",
     "LabelScorer",
-    "LocalModels",
-    "Loss",
-    "Membership",
-    "MixturePrior",
-    "Neighborhoods",
-    "NullDistribution",
-    "Objective",
-    "PairTest",
     "Positions",
     "Semivariogram",
-    "Stability",
-    "TimeWindows",
-    "Tuning",
-    "compare_features",
     "compare_labellings",
-    "compare_models",
-    "empirical_semivariogram",
+    "config_context",
     "evidence",
-    "find_clusters",
-    "find_neighborhoods",
-    "fit_local_models",
-    "fit_mixture_prior",
-    "fit_semivariogram",
-    "labelling_test",
+    "get_config",
     "load",
-    "pair_test",
     "read_positions",
     "stability",
     "tune",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"mcgta.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

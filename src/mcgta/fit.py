@@ -1,89 +1,484 @@
-"""What a fitted estimator consists of, and whether it fits together: used when one comes out of a file."""
+"""A fit: observations, the results of Algorithm 1, and one labelling with the rule that made it.
+
+:func:`fit_observations` makes one in three steps: it chooses settings, runs Algorithm 1, and takes the labels of the search where evidence
+prefers them. A :class:`Fit` never changes; what is computed from it when asked for is in its :class:`Derived` parts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mcgta.clustering.backend import Backend
+from mcgta.clustering.brute_force import BruteForceSearch
+from mcgta.clustering.clustering import Clustering, densities, of_members
+from mcgta.clustering.labels import number
+from mcgta.clustering.linkage import SingleLinkage
 from mcgta.clustering.membership import Membership
-from mcgta.positions.positions import Positions
-from mcgta.selection.choice import Choice
+from mcgta.clustering.tree_search import TreeSearch, serves
+from mcgta.inference.significance import Significance
+from mcgta.observations import Observations
+from mcgta.pipeline import (
+    Prepared,
+    StageCache,
+    choose_backend_for,
+    cluster,
+    dissimilarity_key,
+    find_significance,
+    listed_neighbors,
+    models_key,
+    open_search,
+    prepare,
+    read,
+    search_neighbors,
+    semivariogram_key,
+)
+from mcgta.runtime.config import get_config
+from mcgta.runtime.progress import note, stage
+from mcgta.runtime.types import Array, Index, Labels
+from mcgta.runtime.warnings import warn
+from mcgta.selection.auto import Selection, is_searchable, select
+from mcgta.selection.choice import Choice, ChoiceWarning
+from mcgta.selection.cluster_models import Background, ClusterModels, estimate_cluster_models
+from mcgta.selection.noise import assign_noise
+from mcgta.selection.probabilities import membership_probabilities
+from mcgta.selection.search import LOOSE
+from mcgta.settings import Settings
+from mcgta.stages.dissimilarity.dissimilarity import sampling_error
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
 from mcgta.stages.prior import MixturePrior
 from mcgta.stages.semivariogram.curve import Semivariogram
+from mcgta.updating.surroundings import Surroundings
 
-FITTED: dict[str, tuple[type, ...]] = {
-    "labels_": (np.ndarray,),
-    "_strengths": (np.ndarray, type(None)),
-    "local_models_": (LocalModels, type(None)),
-    "semivariogram_": (Semivariogram,),
-    "core_sample_indices_": (np.ndarray,),
-    "ordering_": (np.ndarray,),
-    "reachability_": (np.ndarray,),
-    "_objective": (Objective, type(None)),
-    "backend_": (Backend,),
-    "noise_share_": (float,),
-    "failed_": (dict,),
-    "n_clusters_": (int,),
-    "n_neighbors_": (int,),
-    "min_samples_": (int,),
-    "eps_": (float,),
-    "margin_": (float,),
-    "positions_": (Positions,),
-    "prior_": (MixturePrior, type(None)),
-    "dissimilarity_error_": (float,),
-    "dissimilarity_": (str,),
-    "beta_": (float,),
-    "refined_": (bool,),
-    "choice_": (Choice, type(None)),
-    "n_features_in_": (int,),
-    "feature_names_in_": (np.ndarray,),
-    "_X": (np.ndarray,),
-    "_seed": (int,),
-    "_membership": (Membership,),
-}
-_OPTIONAL = ("feature_names_in_", "ordering_", "reachability_")
+CLUSTERER = "clusterer"
+EVIDENCE = "evidence"
 
 
-def check_fitted(fitted: Mapping[str, Any]) -> None:
-    """Raise a ValueError unless the parts of a fitted estimator are there, of their types, and of matching sizes."""
-    for name, kinds in FITTED.items():
-        if name not in fitted and name not in _OPTIONAL:
-            raise ValueError(f"{name} is missing")
-        if name in fitted and not isinstance(fitted[name], kinds):
-            raise ValueError(f"{name} is a {type(fitted[name]).__name__}")
-    X, models = fitted["_X"], fitted["local_models_"]
-    count = len(fitted["positions_"])
-    if X.ndim != 2 or X.dtype != np.float64 or X.shape != (count, fitted["n_features_in_"]):
-        raise ValueError(f"features {X.shape} do not fit {count} positions")
-    for name, dtype in (
-        ("labels_", np.int64),
-        ("_strengths", np.float64),
-        ("ordering_", np.int64),
-        ("reachability_", np.float64),
-    ):
-        if fitted.get(name) is None:
-            continue
-        if fitted[name].shape != (count,) or fitted[name].dtype != dtype:
-            raise ValueError(f"{name} has shape {fitted[name].shape}, expected ({count},)")
-    if models is not None and len(models) != count:
-        raise ValueError(f"{len(models)} local models for {count} observations")
-    if models is not None and not np.isfinite(models.means[models.fitted]).all():
-        raise ValueError("a fitted local model is not finite")
-    for name, rows in (
-        ("core_sample_indices_", fitted["core_sample_indices_"]),
-        ("anchors", fitted["_membership"].anchors),
-    ):
-        if rows.dtype.kind != "i" or (rows.size and not 0 <= rows.min() <= rows.max() < count):
-            raise ValueError(f"{name} names a row that does not exist")
-    if not all(isinstance(row, int) and 0 <= row < count for row in fitted["failed_"]):
-        raise ValueError("failed_ names a row that does not exist")
-    if not 2 <= fitted["n_neighbors_"] <= count:
-        raise ValueError(f"n_neighbors_={fitted['n_neighbors_']} with {count} observations")
-    names = fitted.get("feature_names_in_")
-    if names is not None and names.shape != (fitted["n_features_in_"],):
-        raise ValueError("feature_names_in_ does not name every feature")
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """Labels, and the rule that made them.
+
+    Attributes
+    ----------
+    labels : (N,) clusters in canonical order, -1 for noise
+    source : "clusterer", or "evidence" where they are those of cluster models
+    rule : by which new observations are placed: densities or cluster models; None where no feature varies
+    eps : the radius of the clusterer, NaN where it has none
+    ordering, reachability : (R,) of OPTICS, over the rows that can be compared; None for others
+    """
+
+    labels: Labels
+    source: str
+    rule: Membership | ClusterModels | None
+    eps: float = np.nan
+    ordering: Index | None = None
+    reachability: Array | None = None
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return int(self.labels.max(initial=-1)) + 1
+
+    def renumbered(self, rank: Index) -> Labelling:
+        """Return the same with other numbers for the clusters: ``rank`` (K,) is the new one of each."""
+        labels = np.where(self.labels < 0, -1, rank[self.labels])
+        return replace(self, labels=labels, rule=None if self.rule is None else self.rule.renumbered(rank))
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a fit is.
+
+    Attributes
+    ----------
+    asked : settings as the user made them
+    settings : the same with values for what was left open
+    data : the observations, in canonical order
+    names : of the features, where they have some
+    models, prior : in canonical order; None where there are none
+    failed : why observations have no model, by the user's rows
+    semivariogram, margin : of the loss
+    labelling : the labels and their rule
+    backend : how neighbours were searched for
+    choice : what was chosen without labels; None without a search
+    alternatives : the best labelling of each number of clusters that was looked at, in canonical order
+    changed_share : share of the observations of an earlier fit that changed cluster when others were added; NaN without
+    """
+
+    asked: Settings
+    settings: Settings
+    data: Observations
+    names: Any
+    models: LocalModels | None
+    prior: MixturePrior | None
+    failed: dict[int, str]
+    semivariogram: Semivariogram
+    margin: float
+    labelling: Labelling
+    backend: Backend
+    choice: Choice | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    changed_share: float = np.nan
+
+    @cached_property
+    def derived(self) -> Derived:
+        """What is computed when asked for, and kept."""
+        return Derived(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave what can be computed again out of pickles and copies."""
+        return {name: value for name, value in vars(self).items() if name != "derived"}
+
+    def to_user(self, values: Any) -> Any:
+        """Bring values of observations from canonical into the user's order."""
+        return values[self.data.back]
+
+    @property
+    def labels(self) -> Labels:
+        """(N,) clusters in the user's order."""
+        return np.asarray(self.to_user(self.labelling.labels))
+
+    @property
+    def kept(self) -> Index:
+        """Rows in canonical order that can be compared."""
+        return np.flatnonzero(~np.isin(self.data.order, list(self.failed)))
+
+    @property
+    def min_samples(self) -> int:
+        """Observations that make a row core."""
+        given = self.settings.min_samples
+        return self.data.n_neighbors if given == "auto" else int(given)
+
+    def cache(self) -> StageCache:
+        """Return the results of stages that another run on the same observations can use."""
+        models = models_key(self.settings, self.data)
+        return StageCache(
+            priors={models: self.prior},
+            models={models: self.models},
+            semivariograms={semivariogram_key(self.settings, self.data): self.semivariogram},
+        )
+
+
+class Derived:
+    """What follows from a fit, each part computed when first asked for, and kept; none of it is saved."""
+
+    def __init__(self, fit: Fit) -> None:
+        self._fit = fit
+        self._cache = fit.cache()
+        self._surroundings: dict[tuple[int, int], Surroundings] = {}
+        self.density_reference: Any = None
+
+    def remember(self, prepared: Prepared, cache: StageCache) -> None:
+        """Keep what the fit has computed already."""
+        self._cache = cache
+        self.__dict__["prepared"] = prepared
+
+    @property
+    def cache(self) -> StageCache:
+        """Results of stages."""
+        return self._cache
+
+    def surroundings(self, count: int, before: int) -> Surroundings:
+        """Return what finds observations of the fit around new ones: ``count`` neighbours, ``before`` predecessors."""
+        if (count, before) not in self._surroundings:
+            self._surroundings[count, before] = Surroundings(self._fit.data.positions, count, before)
+        return self._surroundings[count, before]
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """Algorithm 1 up to the clustering; only what was not kept is computed."""
+        fit = self._fit
+        settings = fit.settings.having(margin=fit.margin, semivariogram=fit.semivariogram)
+        prepared = prepare(
+            fit.data, settings, self._cache, backend=Backend("tiled", "nothing is clustered"), quiet=True
+        )
+        return replace(prepared, settings=fit.settings)
+
+    @cached_property
+    def search(self) -> BruteForceSearch | TreeSearch:
+        """The neighbour search of the fit."""
+        backend = self._fit.backend
+        if backend.name == "dense":  # the table of losses was not kept, and there may be less memory than before
+            backend = choose_backend_for(self._fit.data.raw.shape, self._fit.settings)
+        return open_search(self.prepared, backend, self._cache)
+
+    @cached_property
+    def tree(self) -> TreeSearch | None:
+        """A tree over the models; None where neighbours are few, or a tree cannot serve."""
+        if isinstance(self.search, TreeSearch):
+            return self.search
+        large = self._fit.backend.name == "dense" and len(self.prepared.loss) > get_config().table_rows
+        if not large or not serves(self.prepared.loss):
+            return None
+        search = open_search(self.prepared, replace(self._fit.backend, name="tree"), self._cache)
+        assert isinstance(search, TreeSearch)
+        return search
+
+    @cached_property
+    def linkage(self) -> SingleLinkage | None:
+        """DBSCAN at every radius; None where there are too few observations for any to be core."""
+        if self._fit.min_samples > len(self.prepared.loss):
+            return None
+        return SingleLinkage.of(self.search, self._fit.min_samples)
+
+    @cached_property
+    def significance(self) -> Significance:
+        """What differs by more than chance."""
+        prepared = self.prepared
+        if prepared.significance is not None:
+            return prepared.significance
+        key = dissimilarity_key(self._fit.settings, self._fit.data)
+        if key not in self._cache.significances:
+            assert prepared.models is not None
+            self._cache.significances[key] = find_significance(
+                prepared.data, prepared.models, prepared.kept, self._fit.settings
+            )
+        return self._cache.significances[key]
+
+    @cached_property
+    def clustering(self) -> Clustering:
+        """The labelling as a clustering of the rows that can be compared, densities of its cores found."""
+        fit = self._fit
+        labels = fit.labelling.labels[self.prepared.kept]
+        rule = fit.labelling.rule
+        if not isinstance(rule, Membership):
+            return densities(self.search, of_members(labels, fit.labelling.eps), fit.min_samples)
+        anchors = np.searchsorted(self.prepared.kept, rule.anchors)
+        core = np.zeros(labels.size, dtype=bool)
+        core[anchors] = True
+        own = np.full(labels.size, np.inf)
+        own[anchors] = rule.own
+        clustering = Clustering(labels, core, own, rule.radii, fit.labelling.eps)
+        if np.isnan(rule.own).any() or np.isnan(rule.radii).any():
+            clustering = densities(self.search, clustering, fit.min_samples)
+        return clustering
+
+    @cached_property
+    def membership(self) -> Membership:
+        """Anchors of clusters in canonical order, with the densities of all."""
+        membership = Membership.of(self.clustering)
+        return replace(membership, anchors=self.prepared.kept[membership.anchors])
+
+    @cached_property
+    def strengths(self) -> Array:
+        """(N,) in canonical order: strength of membership by density, or the probability of the own cluster."""
+        labelling = self._fit.labelling
+        strengths = np.zeros(labelling.labels.size)
+        if isinstance(labelling.rule, Membership):
+            found = self.clustering
+            reach = self.search.reach(found.labels, found.core, found.own)
+            strengths[self.prepared.kept] = self.membership.strengths_at(reach, found.labels)
+            return strengths
+        inside = np.flatnonzero(labelling.labels >= 0)
+        strengths[inside] = self.probabilities[inside, labelling.labels[inside]]
+        return strengths
+
+    @cached_property
+    def cluster_models(self) -> ClusterModels | None:
+        """Models of the clusters, whatever made the labels."""
+        fit = self._fit
+        if isinstance(fit.labelling.rule, ClusterModels):
+            return fit.labelling.rule
+        if fit.labelling.n_clusters == 0:
+            return None
+        return describe_clusters(fit.data, fit.labelling.labels, background_of(fit.choice))
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """(N, K) in canonical order."""
+        fit = self._fit
+        models = self.cluster_models if fit.labelling.n_clusters > 1 else None
+        return membership_probabilities(
+            fit.data.X, fit.data.positions, fit.labelling.labels, models, seed=fit.data.seed
+        )
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The paper's total loss of the labelling."""
+        return self.prepared.loss.objective(self._fit.labelling.labels[self.prepared.kept])
+
+    @cached_property
+    def dissimilarity_error(self) -> float:
+        """Sampling error of dissimilarities."""
+        return sampling_error(self._fit.models, self._fit.settings.dissimilarity, random_state=self._fit.data.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """The best labelling with some number of clusters that the search looked at.
+
+    Attributes
+    ----------
+    n_clusters : K
+    log_evidence : in nats; more is better
+    labels : (N,) in canonical order; None where it was looked at on a sample only
+    difference : what distinguishes it from the alternative with fewer clusters, in words
+    """
+
+    n_clusters: int
+    log_evidence: float
+    labels: Labels | None
+    difference: str
+
+
+def fit_observations(X: Array, names: Any, positions: Any, groups: Any, asked: Settings) -> Fit:
+    """Fit observations: choose settings, run Algorithm 1, refine labels where evidence prefers that."""
+    plain = asked.plain()
+    backend = choose_backend_for(X.shape, plain, neighbors=listed_neighbors(positions, plain))
+    data = read(X, names, positions, groups, plain)
+    cache = StageCache()
+
+    settings = plain
+    selection = None
+    if is_searchable(asked, data):  # 1. choose settings
+        selection = select(asked, data, cache)
+        settings = selection.settings
+        _tell(selection.choice)
+        data = data.with_neighbors(int(settings.n_neighbors))
+        backend = choose_backend_for(X.shape, settings, neighbors=listed_neighbors(positions, settings))
+
+    prepared = prepare(data, settings, cache, backend=backend)  # 2. run Algorithm 1
+
+    if selection is not None and selection.choice.refined:  # 3. refine labels where evidence prefers that
+        labelling = label_by_evidence(prepared, selection)
+    else:
+        labelling, backend = label_by_clusterer(prepared, backend, cache)
+    return assemble(asked, prepared, labelling, backend, names, selection, cache)
+
+
+def assemble(
+    asked: Settings,
+    prepared: Prepared,
+    labelling: Labelling,
+    backend: Backend,
+    names: Any,
+    selection: Selection | None,
+    cache: StageCache,
+) -> Fit:
+    """Put a fit together of what was computed."""
+    fit = Fit(
+        asked=asked,
+        settings=prepared.settings,
+        data=prepared.data,
+        names=names,
+        models=prepared.models,
+        prior=prepared.prior,
+        failed=prepared.failed,
+        semivariogram=prepared.loss.semivariogram,
+        margin=prepared.loss.margin,
+        labelling=labelling,
+        backend=backend,
+        choice=None if selection is None else selection.choice,
+        alternatives=() if selection is None else list_alternatives(prepared.data, selection),
+    )
+    fit.derived.remember(prepared, cache)
+    return fit
+
+
+def label_by_clusterer(
+    prepared: Prepared, backend: Backend, cache: StageCache, known_cores: Labels | None = None
+) -> tuple[Labelling, Backend]:
+    """Run the clusterer; return the labelling by density, and how neighbours were searched for."""
+    note(str(backend))
+    pairs = len(prepared.loss) * (len(prepared.loss) - 1) // 2
+    search, backend = search_neighbors(prepared, backend, cache)
+    if backend.name == "dense":
+        with stage("clustering"):
+            clustering, _ = cluster(prepared, search)
+            clustering = place_noise(clustering, prepared)
+            clustering = densities(search, clustering, prepared.min_samples)
+        comparisons = pairs
+    else:
+        clustering, comparisons = cluster(prepared, search, known_cores=known_cores)
+        clustering = place_noise(clustering, prepared)
+    backend = replace(backend, pairs=pairs, exact_pairs=comparisons)
+    if backend.name != "dense":
+        note(backend.tell_pairs())
+    membership = Membership.of(clustering)
+    membership = replace(membership, anchors=prepared.kept[membership.anchors])
+    labels = prepared.spread_out(clustering.labels)
+    labelling = Labelling(labels, CLUSTERER, membership, clustering.eps, clustering.ordering, clustering.reachability)
+    return labelling, backend
+
+
+def label_by_evidence(prepared: Prepared, selection: Selection) -> Labelling:
+    """Take the labels of the search, and describe their clusters; observations without a model are noise."""
+    labels = prepared.spread_out(number(selection.compared.result.labels[prepared.kept]))
+    background = background_of(selection.choice, selection.compared.result.overlap)
+    with stage("cluster models"):
+        rule = describe_clusters(prepared.data, labels, background)
+    eps = prepared.eps if isinstance(prepared.settings.clusterer, str) else None
+    return Labelling(labels, EVIDENCE, rule, np.nan if eps is None else eps)
+
+
+def describe_clusters(data: Observations, labels: Labels, background: Background) -> ClusterModels | None:
+    """Estimate models of the clusters of labelled observations."""
+    return estimate_cluster_models(data.X, data.positions, labels, seed=data.seed, background=background)
+
+
+def background_of(choice: Choice | None, overlap: int = 0) -> Background:
+    """Return what a choice knows beside the labels."""
+    if choice is None:
+        return Background()
+    return Background(choice.overdispersion, choice.join_count_ratio > LOOSE, overlap)
+
+
+def place_noise(clustering: Clustering, prepared: Prepared) -> Clustering:
+    """Give noise to clusters, where that is wanted and there are both."""
+    labels = clustering.labels
+    if prepared.settings.refine != "noise" or (labels >= 0).all() or (labels < 0).all():
+        return clustering
+    with stage("noise"):
+        labels = number(assign_noise(prepared.data.X[prepared.kept], prepared.loss.positions, labels))
+    return replace(
+        of_members(labels, clustering.eps), ordering=clustering.ordering, reachability=clustering.reachability
+    )
+
+
+def list_alternatives(data: Observations, selection: Selection) -> tuple[Alternative, ...]:
+    """List the best labelling of each number of clusters that was looked at, fewest clusters first."""
+    compared = selection.compared
+    listed: list[Alternative] = []
+    for scored in compared.result.others:
+        labels = number(scored.labels) if scored.labels.size == len(data.positions) else None
+        difference = tell_difference(data, listed[-1].labels, labels) if listed else "all observations are one cluster"
+        listed.append(Alternative(scored.clusters, compared.log_evidence(scored), labels, difference))
+    return tuple(listed)
+
+
+def tell_difference(data: Observations, coarse: Labels | None, fine: Labels | None) -> str:
+    """Say which cluster of the coarser labelling is split in the finer one, and by which feature the parts differ most."""
+    if coarse is None or fine is None:
+        return "looked at on a sample only"
+    size = int(fine.max()) + 1
+    table = np.zeros((int(coarse.max()) + 1, size), dtype=np.int64)
+    np.add.at(table, (coarse, fine), 1)
+    second = np.sort(table, axis=1)[:, -2] if size > 1 else np.zeros(len(table))
+    split = int(np.argmax(second))
+    largest, other = np.argsort(-table[split], kind="stable")[:2]
+    rows = coarse == split
+    one = data.X[rows & (fine == largest)]
+    two = data.X[rows & (fine == other)]
+    if len(one) < 2 or len(two) < 2:
+        return "clusters are cut otherwise"
+    spread = np.sqrt(0.5 * (one.var(axis=0) + two.var(axis=0))) + 1e-300
+    shift = np.abs(one.mean(axis=0) - two.mean(axis=0)) / spread
+    ratio = np.abs(np.log((one.std(axis=0) + 1e-300) / (two.std(axis=0) + 1e-300)))
+    column = int(np.argmax(np.maximum(shift, ratio)))
+    how = "level" if shift[column] >= ratio[column] else "spread"
+    shares = [len(part) / coarse.size for part in (one, two)]
+    return (
+        f"cluster {split} of {len(table)} is split into parts of {shares[0]:.0%} and {shares[1]:.0%} of all observations, which "
+        f"differ most in the {how} of feature {column}"
+    )
+
+
+def _tell(choice: Choice) -> None:
+    for remark in choice.notes:
+        note(remark)
+    if choice.doubts:
+        warn(f"{'; '.join(choice.doubts)} (see choice_)", ChoiceWarning)

@@ -1,17 +1,22 @@
-"""Algorithm 1 with its options: each line of it as a method, bound to the parameters of one fit."""
+"""Algorithm 1 of the paper, once.
+
+:func:`read` checks and sorts observations, :func:`prepare` runs lines 1 to 9, :func:`cluster` line 10. A fit, a refit, added observations,
+the settings that a search tries and those of a grid all go through these, and differ in what they use again: a :class:`StageCache` holds
+the results of stages by the settings that each depends on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import warnings
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mcgta.clustering.backend import Backend, choose_backend, reconsider
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.clustering import Clustering, NeighborSearch, cluster, cluster_by_object, of_members
-from mcgta.clustering.labels import number
+from mcgta.clustering.clustering import Clustering, NeighborSearch, cluster_by_object
+from mcgta.clustering.clustering import cluster as run_clusterer
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.inference.null_distribution import draw_null
 from mcgta.inference.significance import Significance
@@ -19,13 +24,13 @@ from mcgta.kernels.gaussians.wasserstein import null_expectation
 from mcgta.observations import DEFAULT_NEIGHBORS, Observations, check_columns, check_neighbors, sort_observations
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
+from mcgta.runtime.config import get_config
 from mcgta.runtime.memory import budget, check_memory, count_tables, needed_bytes
 from mcgta.runtime.progress import note, stage
 from mcgta.runtime.rules import draw_seed, read_level
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
-from mcgta.selection.noise import assign_noise
-from mcgta.settings import check_parameters
+from mcgta.settings import Settings
 from mcgta.stages.dissimilarity.dissimilarity import (
     FEATURE_BASED,
     NEEDS_DEFINITE,
@@ -38,7 +43,7 @@ from mcgta.stages.dissimilarity.dissimilarity import (
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
-from mcgta.stages.prior import MixturePrior, fit_mixture_prior
+from mcgta.stages.prior import GaussianMixturePrior, MixturePrior
 from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
 
@@ -47,28 +52,27 @@ EPS_SHARE = 0.4
 
 
 @dataclass(frozen=True, eq=False)
-class Stages:
-    """What a fit has computed before the clustering, in canonical order.
+class Prepared:
+    """What Algorithm 1 has computed before the clustering, in canonical order.
 
     Attributes
     ----------
     data : the observations
+    settings : none of which is left open but the radius
     prior, models : None where there are none
     kept : the rows of ``data`` that can be compared; the loss is about these
     failed : why others cannot, by the user's rows
     loss : which holds dissimilarity, positions and semivariogram
-    cores : of those that the loss is about, whether they are known to be core (1) or not (0), or have to be counted
-        out (-1), for DBSCAN; None where nothing is known
-    significance : what differs by more than chance; None where nobody has asked
+    significance : what differs by more than chance; None where no significance level is asked for
     """
 
     data: Observations
+    settings: Settings
     prior: MixturePrior | None
     models: LocalModels | None
     kept: Index
     failed: dict[int, str]
     loss: Loss
-    cores: Labels | None = None
     significance: Significance | None = None
 
     @property
@@ -76,268 +80,355 @@ class Stages:
         """The user's rows of those that can be compared."""
         return self.data.order[self.kept]
 
+    @property
+    def min_samples(self) -> int:
+        """Observations that make a row core, itself included."""
+        given = self.settings.min_samples
+        return self.data.n_neighbors if given == "auto" else int(given)
 
-class Algorithm:
-    """The steps of a fit, with the estimator's parameters as they were when it began.
+    @property
+    def eps(self) -> float | None:
+        """The radius: as set, by its significance level, or what chance suggests; None where the clusterer is to choose it."""
+        level = read_level(self.settings.eps)
+        if level is not None:
+            assert self.significance is not None
+            return self.significance.radius(level)
+        if self.settings.eps != "auto":
+            return float(self.settings.eps)
+        kind = self.settings.dissimilarity
+        if self.settings.clusterer != "dbscan" or self.models is None or kind not in TRANSPORT:
+            return None
+        if kind == "calibrated":
+            return EPS_SHARE
+        expected = null_expectation(self.models.covariances[self.models.fitted], self.data.n_neighbors)
+        return float(EPS_SHARE * np.median(expected))
 
-    Prediction and refitting use the steps of the fit, so a parameter set later on the estimator takes effect with its
-    next fit and not before. ``asked`` are the parameters as the user set them, ``chosen`` those found for what was left
-    open, and ``params`` both.
+    def spread_out(self, labels: Labels) -> Labels:
+        """Return labels of all rows, given those of the rows that can be compared; others are noise."""
+        whole = np.full(len(self.data.positions), -1, dtype=np.int64)
+        whole[self.kept] = labels
+        return whole
+
+
+@dataclass(eq=False)
+class StageCache:
+    """Results of stages on the same observations, by the settings that they depend on.
+
+    Attributes
+    ----------
+    priors, models, dissimilarities, semivariograms, significances, trees : one for each stage that is worth keeping
     """
 
-    def __init__(self, asked: Mapping[str, Any], chosen: Mapping[str, Any] | None = None) -> None:
-        self.asked, self.chosen = dict(asked), dict(chosen or {})
-        self.params = {**self.asked, **self.chosen}
-        check_parameters(self.params)
+    priors: dict[Any, MixturePrior | None] = field(default_factory=dict)
+    models: dict[Any, LocalModels | None] = field(default_factory=dict)
+    dissimilarities: dict[Any, Dissimilarity] = field(default_factory=dict)
+    semivariograms: dict[Any, Semivariogram] = field(default_factory=dict)
+    significances: dict[Any, Significance] = field(default_factory=dict)
+    trees: dict[Any, TreeSearch] = field(default_factory=dict)
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["params"][name]
-        except KeyError:
-            raise AttributeError(name) from None
 
-    def having(self, **params: Any) -> Algorithm:
-        """Return the same with these parameters chosen."""
-        return Algorithm(self.asked, {**self.chosen, **params})
+def models_key(settings: Settings, data: Observations) -> tuple[Any, ...]:
+    """Return what local models depend on; the neighbours by their number, which "auto" leaves to the data."""
+    definite = settings.dissimilarity if settings.dissimilarity in NEEDS_DEFINITE else None
+    return (data.n_neighbors, definite, *settings.having(n_neighbors=data.n_neighbors).key("models"))
 
-    def read(self, X: Array, names: Any, positions: Any, groups: Any) -> Observations:
-        """Check the observations against the parameters, and sort them."""
-        check_columns(X, names, self.dissimilarity)
-        places = read_positions(
-            positions, X.shape[0], groups=groups, metric=self.metric, metric_params=self.metric_params
-        )
-        seed = draw_seed(self.random_state)
-        data = sort_observations(X, places, n_neighbors=self.n_neighbors, lags=self.lags, seed=seed)
-        options = {name: self.params[name] for name in ("covariance", "alpha", "prior", "dissimilarity")}
-        check_neighbors(data.n_neighbors, data.X.shape[1], **options)
-        if self.local_models is not None and self.local_models.means.shape != data.X.shape:
-            raise ValueError(
-                f"local_models holds (observations, features) {self.local_models.means.shape}, but X with lags={self.lags} "
-                f"has {data.X.shape}"
-            )
-        return data
 
-    def fit_prior(self, data: Observations) -> MixturePrior | None:
-        """Fit the global mixture, where one is wanted."""
-        if self.prior is None or self.dissimilarity in FEATURE_BASED:
-            return None
-        if self.local_models is not None and self.local_models.prior is not None:
-            return self.local_models.prior
+def dissimilarity_key(settings: Settings, data: Observations) -> tuple[Any, ...]:
+    """Return what dissimilarities, and trees over the models, depend on."""
+    return (*models_key(settings, data), *settings.key("dissimilarity"))
+
+
+def semivariogram_key(settings: Settings, data: Observations) -> tuple[Any, ...]:
+    """Return what the semivariogram depends on."""
+    return (*dissimilarity_key(settings, data), *settings.key("semivariogram"))
+
+
+def read(X: Array, names: Any, positions: Any, groups: Any, settings: Settings) -> Observations:
+    """Check observations against the settings, and bring them into canonical order."""
+    check_columns(X, names, settings.dissimilarity)
+    places = read_positions(positions, X.shape[0], groups=groups, metric=settings.metric)
+    seed = draw_seed(settings.random_state)
+    data = sort_observations(X, places, n_neighbors=settings.n_neighbors, lags=settings.lags, seed=seed)
+    check_neighbors(
+        data.n_neighbors,
+        data.X.shape[1],
+        covariance=settings.covariance,
+        alpha=settings.alpha,
+        prior=settings.prior,
+        dissimilarity=settings.dissimilarity,
+    )
+    return data
+
+
+def prepare(
+    data: Observations, settings: Settings, cache: StageCache | None = None, *, backend: Backend, quiet: bool = False
+) -> Prepared:
+    """Run lines 1 to 9 of Algorithm 1; stages that are in the cache are not run again.
+
+    ``quiet`` leaves warnings to another run with the same settings.
+    """
+    cache = StageCache() if cache is None else cache
+    prior = _fit_prior(data, settings, cache)
+    models = _fit_models(data, settings, prior, cache)  # lines 1-3: neighbourhoods and local models
+    kept, failed = _comparable(data, models, settings, quiet=quiet)
+    places = data.positions.take(kept)
+    dissimilarity = _compare(data, models, kept, settings, cache)  # lines 4-5
+    if backend.name == "dense":
+        dissimilarity.matrix()
+    semivariogram = _fit_semivariogram(data, dissimilarity, places, settings, cache, quiet=quiet)  # lines 6-8
+    significance = _find_significance(data, models, kept, settings, cache)
+    margin = _choose_margin(settings, significance, places, semivariogram, data.seed)
+    loss = make_loss(dissimilarity, places, semivariogram, settings, margin)  # line 9
+    return Prepared(data, settings, prior, models, kept, failed, loss, significance)
+
+
+def search_neighbors(
+    prepared: Prepared, backend: Backend, cache: StageCache | None = None
+) -> tuple[BruteForceSearch | TreeSearch, Backend]:
+    """Return the neighbour search on the loss, and its backend: a tree is given up where its bounds do not help."""
+    cache = StageCache() if cache is None else cache
+    search = open_search(prepared, backend, cache)
+    if not isinstance(search, TreeSearch):
+        return search, backend
+    eps = prepared.eps if prepared.settings.clusterer == "dbscan" else None
+    with stage("probe"):  # asks for the neighbours of some observations
+        backend = reconsider(backend, search.open_share(prepared.min_samples, eps=eps))
+    if backend.name == "tree":
+        return search, backend
+    note(str(backend))
+    return open_search(prepared, backend, StageCache()), backend
+
+
+def open_search(prepared: Prepared, backend: Backend, cache: StageCache) -> BruteForceSearch | TreeSearch:
+    """Return the neighbour search of a backend; a tree over the same models is used again."""
+    loss = prepared.loss
+    if backend.name == "dense":
+        return BruteForceSearch.of_table(loss.matrix())
+    if backend.name == "tiled":
+        return BruteForceSearch.of(loss)
+    key = dissimilarity_key(prepared.settings, prepared.data)
+    if key in cache.trees:
+        return replace(cache.trees[key], loss=loss)
+    with stage("tree"):
+        cache.trees[key] = TreeSearch.of(loss)
+    return cache.trees[key]
+
+
+def cluster(prepared: Prepared, search: NeighborSearch, *, known_cores: Labels | None = None) -> tuple[Clustering, int]:
+    """Run line 10 of Algorithm 1, the clusterer; return the comparisons of models that it took, too.
+
+    ``known_cores`` tells DBSCAN of rows whether they are core (1), not (0), or have to be counted (-1).
+    """
+    settings = prepared.settings
+    if not isinstance(settings.clusterer, str):
+        assert isinstance(search, BruteForceSearch)
+        assert search.table is not None
+        return cluster_by_object(search.table, settings.clusterer), 0
+    eps = prepared.eps
+    return run_clusterer(
+        search,
+        settings.clusterer,
+        eps="auto" if eps is None else eps,
+        min_samples=prepared.min_samples,
+        min_cluster_size=smallest_cluster(settings),
+        known=known_cores,
+    )
+
+
+def smallest_cluster(settings: Settings) -> int | None:
+    """Return the least size of a cluster; None where the clusterer is to choose it."""
+    size = settings.min_cluster_size
+    return None if size is None or isinstance(size, str) else int(size)
+
+
+def models_on(
+    X: Array, neighborhoods: Neighborhoods | TimeWindows, settings: Settings, prior: MixturePrior | None, seed: int
+) -> LocalModels:
+    """Fit a model on each neighbourhood."""
+    models = fit_local_models(
+        X, neighborhoods, covariance=settings.covariance, alpha=settings.alpha, prior=prior, random_state=seed
+    )
+    return _definite(models, settings)
+
+
+def make_loss(
+    dissimilarity: Dissimilarity, places: Positions, semivariogram: Semivariogram, settings: Settings, margin: float
+) -> Loss:
+    """Return the loss of every pair (line 9)."""
+    return Loss(dissimilarity, places, semivariogram, float(settings.beta), margin, settings.penalty)
+
+
+def compare(X: Array, models: LocalModels | None, settings: Settings, seed: int) -> Dissimilarity:
+    """Return the dissimilarity of observations, by their models or their features (lines 4-5)."""
+    if models is None:
+        return compare_features(X, settings.dissimilarity)
+    return compare_models(models, settings.dissimilarity, random_state=seed)
+
+
+def choose_backend_for(shape: tuple[int, ...], settings: Settings, *, neighbors: int = 0) -> Backend:
+    """Choose how to search neighbours among observations of this shape (N, d), and refuse what does not fit into memory.
+
+    ``neighbors`` are listed of each observation; see :func:`listed_neighbors`.
+    """
+    distances = settings.metric == "precomputed" or callable(settings.metric)
+    count, features = shape
+    size = (count, features * (settings.lags + 1))
+    room = budget(get_config().max_memory)
+    tables = count_tables(settings.clusterer, dense=True, distances=distances)
+    backend = choose_backend(
+        count,
+        clusterer=settings.clusterer,
+        dissimilarity=settings.dissimilarity,
+        measured=settings.beta == 0 or not distances,
+        fits=room is None or needed_bytes(*size, tables=tables, neighbors=neighbors) <= room,
+    )
+    tables = count_tables(settings.clusterer, dense=backend.name == "dense", distances=distances)
+    check_memory(*size, tables=tables, neighbors=neighbors, budget=room)
+    return backend
+
+
+def listed_neighbors(positions: Any, settings: Settings) -> int:
+    """Return how many neighbours of each observation are listed; none along time, where neighbourhoods are windows."""
+    if settings.dissimilarity in FEATURE_BASED:
+        return 0
+    shape: tuple[int, ...] = () if positions is None else np.shape(positions)
+    along_time = settings.metric in ("auto", "time") and (len(shape) < 2 or shape[1] == 1)
+    if along_time and not hasattr(positions, "geom_type") and settings.weights == "uniform":
+        return 0
+    return DEFAULT_NEIGHBORS if settings.n_neighbors == "auto" else int(settings.n_neighbors)
+
+
+def _fit_prior(data: Observations, settings: Settings, cache: StageCache) -> MixturePrior | None:
+    """Fit the global mixture, where one is wanted."""
+    if settings.prior is None or settings.dissimilarity in FEATURE_BASED:
+        return None
+    key = models_key(settings, data)
+    if key not in cache.priors:
+        options = GaussianMixturePrior() if settings.prior == "gmm" else settings.prior
         with stage("prior"):
-            return fit_mixture_prior(data.X, n_components=self.prior_components, random_state=data.seed)
+            cache.priors[key] = options.fit(data.X, random_state=data.seed)
+    return cache.priors[key]
 
-    def fit_models(self, data: Observations, prior: MixturePrior | None) -> LocalModels | None:
-        """Find neighbourhoods and fit a model on each, unless models were passed in; None for dissimilarities of features."""
-        if self.dissimilarity in FEATURE_BASED:
-            return None
-        if self.local_models is not None:
-            return self._definite(self.local_models.take(data.order))
+
+def _fit_models(
+    data: Observations, settings: Settings, prior: MixturePrior | None, cache: StageCache
+) -> LocalModels | None:
+    """Find neighbourhoods and fit a model on each; None for dissimilarities of features."""
+    if settings.dissimilarity in FEATURE_BASED:
+        return None
+    key = models_key(settings, data)
+    if key not in cache.models:
         with stage("neighbourhoods"):
-            neighborhoods = find_neighborhoods(data.positions, data.n_neighbors, weights=self.weights)
-        return self.models_on(data.X, neighborhoods, prior, data.seed)
+            neighborhoods = find_neighborhoods(data.positions, data.n_neighbors, weights=settings.weights)
+        cache.models[key] = models_on(data.X, neighborhoods, settings, prior, data.seed)
+    return cache.models[key]
 
-    def models_on(
-        self, X: Array, neighborhoods: Neighborhoods | TimeWindows, prior: MixturePrior | None, seed: int
-    ) -> LocalModels:
-        """Fit a model on each neighbourhood."""
-        models = fit_local_models(
-            X,
-            neighborhoods,
-            covariance=self.covariance,
-            alpha=self.alpha,
-            shrinkage=self.shrinkage,
-            prior=prior,
-            prior_strength=self.prior_strength,
-            random_state=seed,
-        )
-        return self._definite(models)
 
-    def _definite(self, models: LocalModels) -> LocalModels:
-        return models.require_definite(self.dissimilarity) if self.dissimilarity in NEEDS_DEFINITE else models
+def _definite(models: LocalModels, settings: Settings) -> LocalModels:
+    kind = settings.dissimilarity
+    return models.require_definite(kind) if kind in NEEDS_DEFINITE else models
 
-    def comparable(
-        self, data: Observations, models: LocalModels | None, *, quiet: bool = False
-    ) -> tuple[Index, dict[int, str]]:
-        """Return the (sorted) rows that can be compared, and why others cannot, by the user's rows; warn unless quiet."""
-        failures = models.failures if models is not None else incomparable(data.X, self.dissimilarity)
-        kept = np.setdiff1d(np.arange(data.order.size), list(failures))
-        reasons = dict(sorted((int(data.order[row]), reason) for row, reason in failures.items()))
-        if not reasons or (quiet and kept.size >= 2):
-            return kept, reasons
-        row, reason = next(iter(reasons.items()))
-        said = f"{len(reasons)} of {data.order.size} observations have no model"
-        if kept.size < 2:
-            raise ValueError(f"{said}, which leaves nothing to cluster; row {row}: {reason}")
-        warn(f"{said} and are labelled noise; row {row}: {reason}. failed_ lists them all", UserWarning)
+
+def _comparable(
+    data: Observations, models: LocalModels | None, settings: Settings, *, quiet: bool
+) -> tuple[Index, dict[int, str]]:
+    """Return the rows that can be compared, and why others cannot, by the user's rows; warn of these unless quiet."""
+    failures = models.failures if models is not None else incomparable(data.X, settings.dissimilarity)
+    kept = np.setdiff1d(np.arange(data.order.size), list(failures))
+    reasons = dict(sorted((int(data.order[row]), reason) for row, reason in failures.items()))
+    if not reasons or (quiet and kept.size >= 2):
         return kept, reasons
+    row, reason = next(iter(reasons.items()))
+    told = f"{len(reasons)} of {data.order.size} observations have no model"
+    if kept.size < 2:
+        raise ValueError(f"{told}, which leaves nothing to cluster; row {row}: {reason}")
+    warn(f"{told} and are labelled noise; row {row}: {reason}. failed_ lists them all")
+    return kept, reasons
 
-    def compare(self, X: Array, models: LocalModels | None, seed: int) -> Dissimilarity:
-        """Return the dissimilarity of the observations, by their models or their features."""
-        if models is None:
-            return compare_features(X, self.dissimilarity)
-        return compare_models(models, self.dissimilarity, random_state=seed)
 
-    def fit_semivariogram(self, dissimilarity: Dissimilarity, places: Positions, seed: int) -> Semivariogram:
-        """Return the semivariogram, unless one was passed in."""
-        if isinstance(self.semivariogram, Semivariogram):
-            if self.semivariogram.unit != places.unit:
-                units = [unit or "the unit of the input" for unit in (self.semivariogram.unit, places.unit)]
-                raise ValueError(f"semivariogram has distances in {units[0]}, but positions are in {units[1]}")
-            return self.semivariogram
+def _compare(
+    data: Observations, models: LocalModels | None, kept: Index, settings: Settings, cache: StageCache
+) -> Dissimilarity:
+    key = dissimilarity_key(settings, data)
+    if key not in cache.dissimilarities:
+        chosen = None if models is None else models.take(kept)
+        cache.dissimilarities[key] = compare(data.X[kept], chosen, settings, data.seed)
+    return cache.dissimilarities[key]
+
+
+def _fit_semivariogram(
+    data: Observations,
+    dissimilarity: Dissimilarity,
+    places: Positions,
+    settings: Settings,
+    cache: StageCache,
+    *,
+    quiet: bool,
+) -> Semivariogram:
+    """Return the semivariogram, unless one was passed in."""
+    if isinstance(settings.semivariogram, Semivariogram):
+        _check_unit(settings.semivariogram, places)
+        return settings.semivariogram
+    key = semivariogram_key(settings, data)
+    if key not in cache.semivariograms:
         empirical = empirical_semivariogram(
             dissimilarity,
             places,
-            bins=self.bins,
-            max_lag=self.max_lag,
-            error=self.semivariogram_error,
-            random_state=seed,
+            bins=settings.bins,
+            max_lag=settings.max_lag,
+            error=get_config().semivariogram_error,
+            random_state=data.seed,
         )
-        return fit_semivariogram(empirical, self.semivariogram, adapt=self.max_lag is None)
+        with warnings.catch_warnings():
+            if quiet:
+                warnings.simplefilter("ignore", UserWarning)
+            cache.semivariograms[key] = fit_semivariogram(
+                empirical, settings.semivariogram, adapt=settings.max_lag is None
+            )
+    return cache.semivariograms[key]
 
-    @property
-    def asks_for_levels(self) -> bool:
-        """Whether the margin or the radius is given as a significance level."""
-        return read_level(self.margin) is not None or read_level(self.eps) is not None
 
-    def significance(self, data: Observations, models: LocalModels | None, kept: Index) -> Significance:
-        """Find out how much models of one Gaussian differ, for the rows of ``data`` that can be compared."""
+def _check_unit(semivariogram: Semivariogram, places: Positions) -> None:
+    if semivariogram.unit != places.unit:
+        units = [unit or "the unit of the input" for unit in (semivariogram.unit, places.unit)]
+        raise ValueError(f"semivariogram has distances in {units[0]}, but positions are in {units[1]}")
+
+
+def _find_significance(
+    data: Observations, models: LocalModels | None, kept: Index, settings: Settings, cache: StageCache
+) -> Significance | None:
+    """Return what differs by more than chance, where a significance level is asked for or it is known already."""
+    key = dissimilarity_key(settings, data)
+    if key not in cache.significances and settings.asks_for_levels:
         assert models is not None
-        with stage("neighbourhoods"):
-            near = find_neighborhoods(data.positions, data.n_neighbors, weights=self.weights)
-        if not near.complete[kept].all():
-            raise ValueError(
-                f"n_neighbors={data.n_neighbors}: local_models has models of observations that do not have so many neighbours, "
-                "so there is no telling how much they differ by chance"
-            )
+        cache.significances[key] = find_significance(data, models, kept, settings)
+    return cache.significances.get(key)
 
-        def fit(X: Array, neighborhoods: Neighborhoods) -> LocalModels:
-            return self.models_on(X, neighborhoods, None, data.seed)
 
-        null = draw_null(models, near, fit, covariance=self.covariance, random_state=data.seed)
-        scale = np.ones(kept.size) if self.dissimilarity == "calibrated" else models.take(kept).chance
-        return Significance(null, near.take(kept), scale)
-
-    def choose_margin(
-        self, significance: Significance | None, places: Positions, semivariogram: Semivariogram, seed: int
-    ) -> float:
-        """Return the margin, by way of what models of one Gaussian differ where it is given as a level."""
-        level = read_level(self.margin)
-        if level is None:
-            return float(self.margin)
-        assert significance is not None
-        return significance.margin(level, semivariogram, places, random_state=seed)
-
-    def loss(
-        self, dissimilarity: Dissimilarity, places: Positions, semivariogram: Semivariogram, margin: float
-    ) -> Loss:
-        """Return the loss of every pair."""
-        options = (float(self.beta), margin, bool(self.hinge), bool(self.within_range))
-        return Loss(dissimilarity, places, semivariogram, *options)
-
-    def choose_backend(self, count: int, features: int, *, neighbors: int = 0) -> Backend:
-        """Choose how to cluster that many observations, and refuse what does not fit into memory.
-
-        ``neighbors`` are to be listed of each; see :meth:`listed_neighbors`.
-        """
-        distances = self.metric == "precomputed" or callable(self.metric)
-        size, room = (count, features * (self.lags + 1)), budget(self.max_memory)
-        whole = count_tables(self.clusterer, dense=True, distances=distances)
-        backend = choose_backend(
-            count,
-            clusterer=self.clusterer,
-            dissimilarity=self.dissimilarity,
-            measured=self.beta == 0 or not distances,
-            fits=room is None or needed_bytes(*size, tables=whole, neighbors=neighbors) <= room,
-        )
-        tables = count_tables(self.clusterer, dense=backend.name == "dense", distances=distances)
-        check_memory(*size, tables=tables, neighbors=neighbors, budget=room)
-        return backend
-
-    def listed_neighbors(self, positions: Any) -> int:
-        """Return how many neighbours of each observation are listed; none along time, where neighbourhoods are windows."""
-        if self.dissimilarity in FEATURE_BASED or self.local_models is not None:
-            return 0
-        shape: tuple[int, ...] = () if positions is None else np.shape(positions)
-        along_time = self.metric in ("auto", "time") and (len(shape) < 2 or shape[1] == 1)
-        if along_time and not hasattr(positions, "geom_type") and self.weights == "uniform":
-            return 0
-        return DEFAULT_NEIGHBORS if self.n_neighbors == "auto" else int(self.n_neighbors)
-
-    def look_up(self, backend: Backend, loss: Loss, tree: TreeSearch | None) -> BruteForceSearch | TreeSearch:
-        """Return who tells which observations are near each other; ``tree`` is one of the same models, if there is one."""
-        if backend.name == "dense":
-            return BruteForceSearch.of_table(loss.matrix())
-        if backend.name == "tiled":
-            return BruteForceSearch.of(loss)
-        if tree is not None:
-            return replace(tree, loss=loss)
-        with stage("tree"):
-            return TreeSearch.of(loss)
-
-    def find_near(
-        self, backend: Backend, stages: Stages, tree: TreeSearch | None
-    ) -> tuple[BruteForceSearch | TreeSearch, Backend]:
-        """Return who tells which observations are near each other, and how: the tree is given up where it does not pay."""
-        near = self.look_up(backend, stages.loss, tree)
-        if not isinstance(near, TreeSearch):
-            return near, backend
-        eps = float(self.choose_eps(stages)) if self.clusterer == "dbscan" else None
-        with stage("probe"):  # asks some observations
-            backend = reconsider(backend, near.open_share(self.dense(stages.data.n_neighbors), eps=eps))
-        if backend.name != "tree":
-            note(str(backend))
-            near = self.look_up(backend, stages.loss, None)
-        return near, backend
-
-    def cluster(self, near: NeighborSearch, stages: Stages) -> tuple[Clustering, int]:
-        """Cluster by what is near; return the pairs compared, too."""
-        if not isinstance(self.clusterer, str):
-            assert isinstance(near, BruteForceSearch)
-            assert near.table is not None
-            return cluster_by_object(near.table, self.clusterer), 0
-        return cluster(
-            near,
-            self.clusterer,
-            eps=self.choose_eps(stages),
-            min_samples=self.dense(stages.data.n_neighbors),
-            min_cluster_size=self.min_cluster_size,
-            known=stages.cores,
+def find_significance(data: Observations, models: LocalModels, kept: Index, settings: Settings) -> Significance:
+    """Find out how much models of one Gaussian differ, for the rows of ``data`` that can be compared."""
+    with stage("neighbourhoods"):
+        near = find_neighborhoods(data.positions, data.n_neighbors, weights=settings.weights)
+    if not near.complete[kept].all():
+        raise ValueError(
+            f"n_neighbors={data.n_neighbors}: local_models has models of observations that do not have so many neighbours, "
+            "so there is no telling how much they differ by chance"
         )
 
-    def conclude(self, near: NeighborSearch | None, stages: Stages, refined: Labels | None) -> tuple[Clustering, int]:
-        """Cluster, or take refined labels of all observations instead; noise is given to clusters where that is wanted."""
-        if refined is not None:
-            eps = self.choose_eps(stages) if isinstance(self.clusterer, str) else np.nan
-            return of_members(refined[stages.kept], np.nan if eps == "auto" else float(eps)), 0
-        assert near is not None
-        clustering, exact = self.cluster(near, stages)
-        labels = self.place_noise(clustering.labels, stages)
-        if labels is not clustering.labels:
-            clustering = replace(
-                of_members(labels, clustering.eps), ordering=clustering.ordering, reachability=clustering.reachability
-            )
-        return clustering, exact
+    def fit(X: Array, neighborhoods: Neighborhoods) -> LocalModels:
+        return models_on(X, neighborhoods, settings, None, data.seed)
 
-    def place_noise(self, labels: Labels, stages: Stages) -> Labels:
-        """Give noise to clusters, where that is wanted and there are both; labels are of those that the loss is about."""
-        if self.noise != "assign" or (labels >= 0).all() or (labels < 0).all():
-            return labels
-        with stage("noise"):
-            return number(assign_noise(stages.data.X[stages.kept], stages.loss.positions, labels))
+    null = draw_null(models, near, fit, covariance=settings.covariance, random_state=data.seed)
+    scale = np.ones(kept.size) if settings.dissimilarity == "calibrated" else models.take(kept).chance
+    return Significance(null, near.take(kept), scale)
 
-    def dense(self, n_neighbors: int) -> int:
-        """Return the observations that make a place dense."""
-        return n_neighbors if self.min_samples == "auto" else int(self.min_samples)
 
-    def choose_eps(self, stages: Stages) -> float | str:
-        """Return the radius where the user gives a level, or leaves it to us and the clusterer needs one."""
-        models, level = stages.models, read_level(self.eps)
-        if level is not None:
-            assert stages.significance is not None
-            return stages.significance.radius(level)
-        if self.eps != "auto" or self.clusterer != "dbscan" or models is None or self.dissimilarity not in TRANSPORT:
-            return self.eps
-        if self.dissimilarity == "calibrated":
-            return EPS_SHARE
-        expected = null_expectation(models.covariances[models.fitted], stages.data.n_neighbors)
-        return float(EPS_SHARE * np.median(expected))
+def _choose_margin(
+    settings: Settings, significance: Significance | None, places: Positions, semivariogram: Semivariogram, seed: int
+) -> float:
+    """Return the margin, by what models of one Gaussian differ by where it is given as a level."""
+    level = read_level(settings.margin)
+    if level is None:
+        return float(settings.margin)
+    assert significance is not None
+    return significance.margin(level, semivariogram, places, random_state=seed)

@@ -1,10 +1,16 @@
-"""The estimator's parameters: what each may be, declared once and checked in one place."""
+"""The settings of a fit: typed, frozen, declared once, and checked where they are made.
+
+A field declares its default, the rule for its values, the stage of the pipeline that it belongs to, and the value that "auto" takes where
+nothing is searched. Everything else derives from these: the constructor of the estimator, what ``refit`` may change, the levels of a grid,
+and what results of earlier stages can be used again.
+"""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
@@ -13,112 +19,203 @@ from mcgta.clustering.clustering import CLUSTERERS
 from mcgta.positions.positions import METRICS
 from mcgta.runtime.rules import INF, Rule, check_value, read_level
 from mcgta.stages.dissimilarity.dissimilarity import DISSIMILARITIES, FEATURE_BASED, TRANSPORT
-from mcgta.stages.local_models import COVARIANCES, LocalModels
+from mcgta.stages.local_models import COVARIANCES
+from mcgta.stages.loss import PENALTIES
 from mcgta.stages.neighborhoods import KERNELS
+from mcgta.stages.prior import GaussianMixturePrior
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.models import MODELS
 
-RULES: dict[str, Rule] = {
-    "n_neighbors": Rule(words=("auto",), integer=(2, INF)),
-    "weights": Rule(words=("uniform", *KERNELS)),
-    "lags": Rule(integer=(0, INF)),
-    "covariance": Rule(words=COVARIANCES),
-    "alpha": Rule(real=(0, INF)),
-    "shrinkage": Rule(real=(0, 1)),
-    "prior": Rule(words=("gmm",), none=True),
-    "prior_components": Rule(integer=(1, INF), none=True),
-    "prior_strength": Rule(real=(0, INF), above=True, none=True),
-    "dissimilarity": Rule(words=("auto", *DISSIMILARITIES)),
-    "metric": Rule(words=METRICS, function=True),
-    "metric_params": Rule(mapping=True, none=True),
-    "semivariogram": Rule(words=(*MODELS, "empirical"), kinds=(Semivariogram,)),
-    "bins": Rule(integer=(4, INF), edges=True),
-    "max_lag": Rule(real=(0, INF), above=True, none=True),
-    "semivariogram_error": Rule(real=(0, 1)),
-    "beta": Rule(words=("auto",), real=(0, INF)),
-    "margin": Rule(words=("auto",), real=(-INF, INF), level=True),
-    "hinge": Rule(flag=True),
-    "within_range": Rule(flag=True),
-    "clusterer": Rule(words=CLUSTERERS, method=("fit_predict", "a precomputed matrix")),
-    "eps": Rule(words=("auto",), real=(0, INF), level=True),
-    "min_samples": Rule(words=("auto",), integer=(1, INF)),
-    "min_cluster_size": Rule(words=("auto",), integer=(1, INF), none=True),
-    "refine": Rule(words=("auto",), flag=True),
-    "noise": Rule(words=("keep", "assign")),
-    "local_models": Rule(kinds=(LocalModels,), none=True),
-    "n_jobs": Rule(integer=(-INF, INF), none=True),
-    "max_memory": Rule(words=("auto",), real=(0, INF), above=True, none=True, size=True),
-    "random_state": Rule(integer=(0, 2**32 - 1), none=True, kinds=(np.random.RandomState, np.random.Generator)),
-    "progress": Rule(words=("auto",), flag=True, function=True),
+STAGES = ("positions", "models", "dissimilarity", "semivariogram", "loss", "clustering", "labels", "work")
+"""Stages that a setting belongs to, in the order of the pipeline; "work" is how it is done, and changes no result."""
+
+REFINEMENTS = ("auto", "none", "noise", "all")
+MAX_BINS = 10_000
+
+_NO_PLAIN_VALUE = object()
+
+
+def _setting(default: Any, rule: Rule, stage: str, plain: Any = _NO_PLAIN_VALUE) -> Any:
+    """Declare a setting; ``plain`` is what "auto" means where nothing is searched."""
+    return field(default=default, metadata={"rule": rule, "stage": stage, "plain": plain})
+
+
+_RANDOM = Rule(integer=(0, 2**32 - 1), none=True, kinds=(np.random.RandomState, np.random.Generator))
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The parameters of a fit, which :class:`mcgta.MCGTA` documents; making one checks them."""
+
+    n_clusters: int | str = _setting("auto", Rule(words=("auto",), integer=(1, INF)), "labels")
+    n_neighbors: int | str = _setting("auto", Rule(words=("auto",), integer=(2, INF)), "models")
+    weights: str = _setting("uniform", Rule(words=("uniform", *KERNELS)), "models")
+    lags: int = _setting(0, Rule(integer=(0, INF)), "models")
+    standardize: bool = _setting(False, Rule(flag=True), "models")
+    covariance: Any = _setting(
+        "graphical_lasso", Rule(words=COVARIANCES, method=("fit", "a window of features")), "models"
+    )
+    alpha: float = _setting(0.01, Rule(real=(0, INF)), "models")
+    prior: Any = _setting(None, Rule(words=("gmm",), none=True, kinds=(GaussianMixturePrior,)), "models")
+    dissimilarity: Any = _setting("auto", Rule(words=("auto", *DISSIMILARITIES)), "dissimilarity", "wasserstein2")
+    metric: Any = _setting("auto", Rule(words=METRICS, function=True), "positions")
+    semivariogram: Any = _setting(
+        "spherical", Rule(words=(*MODELS, "empirical"), kinds=(Semivariogram,)), "semivariogram"
+    )
+    bins: Any = _setting(40, Rule(integer=(4, MAX_BINS), edges=True), "semivariogram")
+    max_lag: float | None = _setting(None, Rule(real=(0, INF), above=True, none=True), "semivariogram")
+    beta: float | str = _setting("auto", Rule(words=("auto",), real=(0, INF)), "loss", 1.0)
+    margin: float | str = _setting("auto", Rule(words=("auto",), real=(-INF, INF), level=True), "loss", 0.0)
+    penalty: str = _setting("within_range", Rule(words=PENALTIES), "loss")
+    clusterer: Any = _setting(
+        "dbscan", Rule(words=CLUSTERERS, method=("fit_predict", "a precomputed matrix")), "clustering"
+    )
+    eps: float | str = _setting("auto", Rule(words=("auto",), real=(0, INF), level=True), "clustering")
+    min_samples: int | str = _setting("auto", Rule(words=("auto",), integer=(1, INF)), "clustering")
+    min_cluster_size: int | str | None = _setting(
+        "auto", Rule(words=("auto",), integer=(1, INF), none=True), "clustering", None
+    )
+    refine: str = _setting("auto", Rule(words=REFINEMENTS), "labels")
+    n_jobs: int | None = _setting(None, Rule(integer=(-INF, INF), none=True), "work")
+    random_state: Any = _setting(0, _RANDOM, "models")
+    progress: Any = _setting("auto", Rule(words=("auto",), flag=True, function=True), "work")
+
+    def __post_init__(self) -> None:
+        for name, rule in RULES.items():
+            check_value(name, getattr(self, name), rule)
+        if self.n_jobs == 0:
+            raise ValueError(
+                "n_jobs=0 is not allowed: n_jobs must be a number of threads, -1 for all cores, or None for one"
+            )
+        _check_together(self)
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any]) -> Self:
+        """Make settings of the parameters of an estimator."""
+        return cls(**params)
+
+    def having(self, **values: Any) -> Self:
+        """Return the same settings with some other values."""
+        return replace(self, **values)
+
+    def plain(self) -> Self:
+        """Return the settings with plain values in the place of "auto", where there are such."""
+        return self.having(**{name: value for name, value in _PLAIN.items() if self.is_open(name)})
+
+    def is_open(self, name: str) -> bool:
+        """Whether a setting is left to the data."""
+        value = getattr(self, name)
+        return isinstance(value, str) and value == "auto"
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """All settings by name."""
+        return {name: getattr(self, name) for name in RULES}
+
+    @property
+    def asks_for_levels(self) -> bool:
+        """Whether the margin or the radius is given as a significance level."""
+        return read_level(self.margin) is not None or read_level(self.eps) is not None
+
+    @property
+    def wants_clusterer(self) -> bool:
+        """Whether labels have to be those of the clusterer, noise assigned or not."""
+        return self.refine in ("none", "noise")
+
+    def key(self, *stages: str) -> tuple[Any, ...]:
+        """Return something to look up results by that depend on the settings of these stages only."""
+        return tuple(_hashable(getattr(self, name)) for name in names_of(*stages))
+
+
+RULES: dict[str, Rule] = {item.name: item.metadata["rule"] for item in fields(Settings)}
+"""What each setting may be."""
+
+_PLAIN = {
+    item.name: item.metadata["plain"] for item in fields(Settings) if item.metadata["plain"] is not _NO_PLAIN_VALUE
 }
+
+
+def names_of(*stages: str) -> tuple[str, ...]:
+    """Return the names of the settings that belong to some stages."""
+    return tuple(item.name for item in fields(Settings) if item.metadata["stage"] in stages)
+
+
+CHANGED_BY_REFIT = names_of("loss", "clustering", "labels", "work")
+"""Settings that a refit can change: they come after the semivariogram."""
+
+SEARCHED = ("n_neighbors", "dissimilarity", "beta", "margin", "min_samples", "min_cluster_size", "eps")
+"""Settings that "auto" leaves to the search."""
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_hashable, value))
+    try:
+        hash(value)
+    except TypeError:
+        return (type(value).__name__, id(value))
+    return value
 
 
 def check_parameters(params: Mapping[str, Any]) -> None:
     """Raise a ValueError that names the parameter, its value and what is allowed, if one is wrong."""
-    for name, value in params.items():
-        check_value(name, value, RULES[name])
-    if params["n_jobs"] == 0:
-        raise ValueError(
-            "n_jobs=0 is not allowed: n_jobs must be a number of threads, -1 for all cores, or None for one"
-        )
-    _check_together(params)
+    Settings.of(params)
 
 
-def check_testable(params: Mapping[str, Any], asked: str) -> None:
+def check_testable(settings: Settings, asked: str) -> None:
     """Raise a ValueError that begins with ``asked`` where it is not known how much models of one Gaussian differ."""
-    if params["dissimilarity"] not in ("auto", *TRANSPORT):
+    if settings.dissimilarity not in ("auto", *TRANSPORT):
         raise ValueError(
             f"{asked}, which is known for dissimilarity={' or '.join(map(repr, TRANSPORT))} only, not for "
-            f"{params['dissimilarity']!r}"
+            f"{settings.dissimilarity!r}"
         )
-    if params["prior"] is not None:
-        raise ValueError(f"{asked}, which is not known for models that start from prior={params['prior']!r}")
+    if settings.prior is not None:
+        raise ValueError(f"{asked}, which is not known for models that start from prior={settings.prior!r}")
 
 
-def _check_together(params: Mapping[str, Any]) -> None:
-    clusterer = params["clusterer"]
-    named = isinstance(clusterer, str)
-    if not params["hinge"] and (named or isinstance(clusterer, (DBSCAN, HDBSCAN, OPTICS))):
+def _check_together(settings: Settings) -> None:
+    _check_clusterer(settings)
+    if settings.covariance == "min_cov_det" and settings.weights != "uniform":
+        raise ValueError(f"weights={settings.weights!r}: covariance='min_cov_det' knows uniform weights only")
+    for name in ("margin", "eps"):
+        if read_level(getattr(settings, name)) is not None:
+            check_testable(settings, f"{name}={getattr(settings, name)!r} is a significance level")
+    if settings.dissimilarity in FEATURE_BASED:
+        for name in ("prior", "weights"):
+            if getattr(settings, name) != getattr(Settings, name):
+                raise ValueError(
+                    f"{name}={getattr(settings, name)!r} has no effect with dissimilarity={settings.dissimilarity!r}, which "
+                    "compares features and fits no local models"
+                )
+    if settings.max_lag is not None and isinstance(settings.semivariogram, Semivariogram):
+        raise ValueError(f"max_lag={settings.max_lag!r} has no effect on a semivariogram that is fitted already")
+    if settings.max_lag is not None and not isinstance(settings.bins, numbers.Integral):
+        raise ValueError(f"max_lag={settings.max_lag!r} has no effect where bins gives the edges; end them there")
+    if settings.n_clusters != "auto" and settings.wants_clusterer and settings.eps != "auto":
         raise ValueError(
-            f"hinge=False makes the loss of close pairs negative, and clusterer={clusterer!r} needs distances >= 0; use "
-            "hinge=True, or a clusterer object that takes negative values, such as "
+            f"eps={settings.eps!r} and n_clusters={settings.n_clusters!r} cannot both be set with refine={settings.refine!r}: the "
+            "clusterer is cut where it has that many clusters; leave one of them at 'auto'"
+        )
+
+
+def _check_clusterer(settings: Settings) -> None:
+    clusterer = settings.clusterer
+    named = isinstance(clusterer, str)
+    if settings.penalty == "no_hinge" and (named or isinstance(clusterer, (DBSCAN, HDBSCAN, OPTICS))):
+        raise ValueError(
+            f"penalty='no_hinge' makes the loss of close pairs negative, and clusterer={clusterer!r} needs distances >= 0; use "
+            "another penalty, or a clusterer object that takes negative values, such as "
             "AgglomerativeClustering(metric='precomputed', linkage='average', ...)"
         )
     if not named:
         for name in ("eps", "min_samples", "min_cluster_size"):
-            if params[name] not in ("auto", None):
+            if getattr(settings, name) not in ("auto", None):
                 raise ValueError(
-                    f"{name}={params[name]!r} has no effect on a clusterer object; set it on the object itself"
+                    f"{name}={getattr(settings, name)!r} has no effect on a clusterer object; set it on the object itself"
                 )
         _check_takes_distances(clusterer)
-    if clusterer == "optics" and params["min_samples"] == 1:
+    if clusterer == "optics" and settings.min_samples == 1:
         raise ValueError("min_samples=1 is not allowed: clusterer='optics' needs at least 2")
-    if params["covariance"] == "min_cov_det" and params["weights"] != "uniform":
-        raise ValueError(f"weights={params['weights']!r}: covariance='min_cov_det' knows uniform weights only")
-    for name in ("prior_components", "prior_strength"):
-        if params[name] is not None and params["prior"] is None:
-            raise ValueError(f"{name}={params[name]!r} has no effect without prior='gmm'")
-    for name in ("margin", "eps"):
-        if read_level(params[name]) is not None:
-            check_testable(params, f"{name}={params[name]!r} is a significance level")
-    if params["dissimilarity"] in FEATURE_BASED:
-        for name, default in (("prior", None), ("local_models", None), ("weights", "uniform")):
-            if params[name] is not default and params[name] != default:
-                raise ValueError(
-                    f"{name}={params[name]!r} has no effect with dissimilarity={params['dissimilarity']!r}, which compares "
-                    "features and fits no local models"
-                )
-    if params["max_lag"] is not None and isinstance(params["semivariogram"], Semivariogram):
-        raise ValueError(f"max_lag={params['max_lag']!r} has no effect on a semivariogram that is fitted already")
-    if params["max_lag"] is not None and not isinstance(params["bins"], numbers.Integral):
-        raise ValueError(f"max_lag={params['max_lag']!r} has no effect where bins gives the edges; end them there")
-    check_metric_params(params["metric"], params["metric_params"])
-
-
-def check_metric_params(metric: Any, metric_params: Any) -> None:
-    """Raise a ValueError where the metric has no parameters."""
-    if metric_params is not None and metric != "spacetime":
-        raise ValueError(f"metric_params={metric_params!r} has no effect with metric={metric!r}")
 
 
 def _check_takes_distances(clusterer: Any) -> None:

@@ -87,11 +87,11 @@ def log_marginal(y, w, a, kappa, prior, middle, temper=1.0):
     mean, weight, scatter = moments(y, w)
     (count, d), weight, scatter = y.shape, temper * weight, temper * scatter
     count = temper * count
-    freedom = d + 1 + a
+    degrees_of_freedom = d + 1 + a
     off = np.sqrt(kappa * weight / (kappa + weight)) * (mean - middle)
-    found = multigammaln((freedom + count) / 2, d) - multigammaln(freedom / 2, d)
-    found += freedom / 2 * np.linalg.slogdet(a * prior)[1]
-    found -= (freedom + count) / 2 * np.linalg.slogdet(a * prior + scatter + np.outer(off, off))[1]
+    found = multigammaln((degrees_of_freedom + count) / 2, d) - multigammaln(degrees_of_freedom / 2, d)
+    found += degrees_of_freedom / 2 * np.linalg.slogdet(a * prior)[1]
+    found -= (degrees_of_freedom + count) / 2 * np.linalg.slogdet(a * prior + scatter + np.outer(off, off))[1]
     return found + 0.5 * np.log(kappa / (kappa + weight)).sum() - count * d / 2 * math.log(math.pi)
 
 
@@ -133,12 +133,12 @@ def marginal(y, w, labels, strengths, closeness, scaled, temper=1.0):
 # --------------------------------------------------------------------------------------------------------------- labels
 
 
-def log_density(square, d, freedom=math.inf, share=0.0, spread=1.0):
+def log_density(square, d, degrees_of_freedom=math.inf, share=0.0, spread=1.0):
     """Log density of Student's t, or of two Gaussians about one centre, so far from it; covariance the identity."""
     x = np.zeros(d)
     x[0] = math.sqrt(square)
-    if freedom < math.inf:
-        return float(multivariate_t(np.zeros(d), np.eye(d), df=freedom).logpdf(x))
+    if degrees_of_freedom < math.inf:
+        return float(multivariate_t(np.zeros(d), np.eye(d), df=degrees_of_freedom).logpdf(x))
     near = multivariate_normal(np.zeros(d), np.eye(d)).logpdf(x)
     if share == 0:
         return float(near)

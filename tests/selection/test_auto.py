@@ -81,7 +81,7 @@ def test_evidence_decides_for_refined_labels_where_they_are_better():
     assert model.refined_
     assert model.choice_.evidence < model.choice_.plain
     assert "refined labels have more evidence than those of the clusterer" in model.choice_.notes
-    assert model.choice_.evidence == pytest.approx(evidence(X, model.labels_, tau=model.choice_.tau).value)
+    assert model.choice_.evidence == pytest.approx(evidence(X, model.labels_, overdispersion=model.choice_.overdispersion).value)
 
 
 def test_evidence_decides_for_the_clusterers_labels_where_they_are_better(monkeypatch):
@@ -130,18 +130,18 @@ def test_no_structure_is_a_doubt():
 
 
 def test_a_rough_model_is_a_doubt(monkeypatch):
-    find(monkeypatch, TRUTH, tau=2.5)
+    find(monkeypatch, TRUTH, overdispersion=2.5)
     model, warned = fit(X, refine=True)
     assert any("2.5 observations count as one" in doubt for doubt in model.choice_.doubts)
     assert len(warned) == 1
-    assert model.choice_.evidence == pytest.approx(evidence(X, model.labels_, tau=2.5).value)
+    assert model.choice_.evidence == pytest.approx(evidence(X, model.labels_, overdispersion=2.5).value)
 
 
 def test_other_answers_are_a_doubt(monkeypatch):
     def instead(features, places, **options):
         field, found = search(features, places, **options)
         near = replace(score(field, np.arange(240) // 80), code=0.0)
-        near = replace(near, code=0.5 * (found.best.evidence(found.tau) - near.evidence(found.tau)) + 4.0)
+        near = replace(near, code=0.5 * (found.best.evidence(found.overdispersion) - near.evidence(found.overdispersion)) + 4.0)
         return field, replace(found, others=(found.best, near))
 
     monkeypatch.setattr(mcgta.selection.auto, "search", instead)

@@ -1,4 +1,4 @@
-"""How many observations count as one: the sandwich, by its definition and by what it says of rows that are repeated."""
+"""How many observations count as one: the estimate_overdispersion, by its definition and by what it says of rows that are repeated."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from mcgta.datasets import make_series
 from mcgta.positions.reading import read_positions
 from mcgta.selection.field import Field
-from mcgta.selection.overdispersion import BLOCKS, sandwich
+from mcgta.selection.overdispersion import BLOCKS, estimate_overdispersion
 from mcgta.selection.scoring import Scored, estimate, fit_tails, score
 
 
@@ -74,7 +74,7 @@ def cases():
     yield "groups", make_field(SERIES.X, groups=np.arange(400) // 100), SERIES.labels
     yield "one cluster", make_field(SERIES.X), np.zeros(400, dtype=np.int64)
     yield "in the plane", make_field(SERIES.X, rng.uniform(0, 9, (400, 2))), SERIES.labels
-    yield "strays", make_field(SERIES.X + (rng.random((400, 1)) < 0.05) * 30), SERIES.labels
+    yield "outlier_share", make_field(SERIES.X + (rng.random((400, 1)) < 0.05) * 30), SERIES.labels
     yield "a cluster in one block", make_field(SERIES.X), (np.arange(400) < 40).astype(np.int64)
 
 
@@ -86,7 +86,7 @@ CASES = {name: (field, labels) for name, field, labels in cases()}
 def test_the_sandwich_is_that_of_plain_loops(name, independent):
     field, labels = CASES[name]
     scored = score(field, labels, kinds=np.zeros(field.d, dtype=np.int64) if independent else None)
-    assert sandwich(field, scored) == pytest.approx(naive_sandwich(field, scored))
+    assert estimate_overdispersion(field, scored) == pytest.approx(naive_sandwich(field, scored))
 
 
 @pytest.mark.parametrize("place", ["time", "plane"])
@@ -94,7 +94,7 @@ def test_independent_rows_count_one_each(place):
     found = []
     for seed in range(6):
         field = repeated(1, 1500, seed, place)
-        found.append(sandwich(field, as_one(field)))
+        found.append(estimate_overdispersion(field, as_one(field)))
     assert min(found) >= 1
     assert np.median(found) < 1.35
     assert max(found) < 1.8
@@ -106,7 +106,7 @@ def test_rows_that_are_there_several_times_count_as_one(times, place):
     found = []
     for seed in range(6):
         field = repeated(times, 1500, seed, place)
-        found.append(sandwich(field, as_one(field)))
+        found.append(estimate_overdispersion(field, as_one(field)))
     assert np.median(found) == pytest.approx(times, rel=0.3)
 
 
@@ -114,17 +114,17 @@ def test_a_slow_change_within_a_cluster_counts_and_a_cluster_for_each_level_take
     rng = np.random.default_rng(5)
     levels = np.repeat([0, 1, 2, 1, 0, 2, 1, 0], 120)
     field = make_field(rng.normal(size=(960, 2)) + 3.0 * levels[:, None])
-    assert sandwich(field, as_one(field)) > 10
-    assert sandwich(field, score(field, levels)) < 2
+    assert estimate_overdispersion(field, as_one(field)) > 10
+    assert estimate_overdispersion(field, score(field, levels)) < 2
 
 
 def test_the_order_of_clusters_does_not_matter():
     for field, labels in CASES.values():
         other = np.array([2, 0, 1])[labels]
         one, two = score(field, labels), score(field, other)
-        assert sandwich(field, two) == pytest.approx(sandwich(field, one), rel=1e-6)
+        assert estimate_overdispersion(field, two) == pytest.approx(estimate_overdispersion(field, one), rel=1e-6)
 
 
 def test_clusters_that_lie_in_one_block_say_nothing():
     field = make_field(np.random.default_rng(0).normal(size=(45, 2)))
-    assert sandwich(field, as_one(field)) == 1.0
+    assert estimate_overdispersion(field, as_one(field)) == 1.0

@@ -18,7 +18,7 @@ from mcgta.positions.reading import read_positions
 from mcgta.selection import probabilities
 from mcgta.selection.field import Field
 from mcgta.selection.probabilities import choose_rows, membership_probabilities
-from mcgta.selection.relabelling import Settling
+from mcgta.selection.relabelling import Relabelling
 from mcgta.selection.scoring import score
 from mcgta.selection.search import sample, search
 from naive import selection as naive
@@ -122,8 +122,8 @@ def test_densities_around_are_those_that_labels_are_visited_by():
     labels = rng.integers(-1, 3, 60)
     field = Field.of(X, places)
     kinds = np.array([3, len(field.dependence) - 2])
-    tails = probabilities.Tails(freedom=4.0)
-    settling = Settling(field, kinds, tails, temper=0.7)
+    tails = probabilities.Tails(degrees_of_freedom=4.0)
+    settling = Relabelling(field, kinds, tails, temper=0.7)
     clusters, _ = settling.estimate(np.maximum(labels, 0))
     found = settling.around(labels, clusters)
     distances = places.between(np.arange(60), np.arange(60))
@@ -170,7 +170,7 @@ def test_without_position_they_are_those_of_a_mixture():
     X, places, _ = sorted_series(made.X)
     field = Field.of(X, places)
     scored = score(field, labels, kinds=np.zeros(5, dtype=np.int64))
-    clusters, counts = Settling(field, scored.kinds, scored.tails).estimate(labels)
+    clusters, counts = Relabelling(field, scored.kinds, scored.tails).estimate(labels)
     logs = np.empty((600, 3))
     for k in range(3):
         off = (clusters.inverse[k] @ (field.X - clusters.means[k][:, None])) ** 2

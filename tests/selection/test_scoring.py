@@ -99,15 +99,15 @@ def student(seed, count=300):
     return X / np.sqrt(rng.chisquare(3, count) / 3)[:, None]
 
 
-def likeliest_student(X, freedom, rounds=300):
+def likeliest_student(X, degrees_of_freedom, rounds=300):
     """The largest log-likelihood of one cluster of Student's t, by EM, row by row."""
     (count, d), mean, covariance = X.shape, X.mean(axis=0), np.cov(X.T, bias=True)
     for _ in range(rounds):
         inverse = np.linalg.inv(covariance)
-        weights = np.array([(freedom + d) / (freedom + (x - mean) @ inverse @ (x - mean)) for x in X])
+        weights = np.array([(degrees_of_freedom + d) / (degrees_of_freedom + (x - mean) @ inverse @ (x - mean)) for x in X])
         mean = (weights[:, None] * X).sum(axis=0) / weights.sum()
         covariance = (weights[:, None] * (X - mean)).T @ (X - mean) / count
-    return float(multivariate_t(mean, covariance, df=freedom).logpdf(X).sum())
+    return float(multivariate_t(mean, covariance, df=degrees_of_freedom).logpdf(X).sum())
 
 
 def fit_one(field, tails, **steps):
@@ -120,13 +120,13 @@ def fit_one(field, tails, **steps):
     return fit_tails(y, w, labels, found.counts, prior, start, tails, **steps)
 
 
-@pytest.mark.parametrize("freedom", [3.0, 6.0])
+@pytest.mark.parametrize("degrees_of_freedom", [3.0, 6.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_one_cluster_of_students_t_is_about_as_likely_as_it_can_be(seed, freedom):
+def test_one_cluster_of_students_t_is_about_as_likely_as_it_can_be(seed, degrees_of_freedom):
     field = make_field(student(seed))
-    best = likeliest_student(field.X.T, freedom)
-    assert fit_one(field, Tails(freedom), steps=60)[0] == pytest.approx(best, abs=0.01)
-    assert best - 2.5 < fit_one(field, Tails(freedom))[0] <= best + 1e-6
+    best = likeliest_student(field.X.T, degrees_of_freedom)
+    assert fit_one(field, Tails(degrees_of_freedom), steps=60)[0] == pytest.approx(best, abs=0.01)
+    assert best - 2.5 < fit_one(field, Tails(degrees_of_freedom))[0] <= best + 1e-6
 
 
 def test_a_prior_that_rows_far_off_have_pulled_does_not_hold_the_covariance():
@@ -197,7 +197,7 @@ def test_given_tails_and_dependence_are_kept():
 
 
 @pytest.mark.parametrize(
-    "tails", [GAUSSIAN, Tails(3.0), Tails(share=0.1, spread=25.0)], ids=["gaussian", "t", "strays"]
+    "tails", [GAUSSIAN, Tails(3.0), Tails(share=0.1, spread=25.0)], ids=["gaussian", "t", "outlier_share"]
 )
 def test_log_densities_are_those_of_rows_in_their_clusters(tails):
     field, labels = make_field(student(2)), np.arange(300) // 150

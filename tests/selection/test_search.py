@@ -14,7 +14,7 @@ from mcgta.positions.reading import read_positions
 from mcgta.selection.field import Field
 from mcgta.selection.merging import merge_path
 from mcgta.selection.scoring import score
-from mcgta.selection.search import PIECE, by_number, coarsest, looseness, nearest_rows, parted, sample, search
+from mcgta.selection.search import PIECE, by_number, coarsest, join_count_ratio, nearest_rows, parted, sample, search
 
 
 def make_states(count):
@@ -138,7 +138,7 @@ def test_looseness_is_changes_over_those_of_labels_dealt_at_random(where):
         changes = sum(labels[i] != labels[j] for i, j in field.edges) / len(field.edges)
         pairs = sum(int(a != b) for a in labels for b in labels) / 200**2
         expected = changes / pairs if pairs else 0.0
-        assert looseness(field, score(field, labels)) == pytest.approx(expected)
+        assert join_count_ratio(field, score(field, labels)) == pytest.approx(expected)
 
 
 def test_the_best_of_each_number_comes_first_by_number_and_no_more_than_twelve():
@@ -154,8 +154,8 @@ def test_fewer_clusters_are_taken_unless_more_are_clearly_better():
     field = make_field(SERIES.X)
     one, truth = score(field, np.zeros(500, dtype=np.int64)), score(field, SERIES.labels)
     split = score(field, np.where((SERIES.labels == 0) & (np.arange(500) < 250), 3, SERIES.labels))
-    for tau in (1.0, 1.5):
-        np.testing.assert_array_equal(coarsest(field, [split, truth, one], tau).labels, truth.labels)
+    for overdispersion in (1.0, 1.5):
+        np.testing.assert_array_equal(coarsest(field, [split, truth, one], overdispersion).labels, truth.labels)
     assert coarsest(field, [split, truth, one], 4.0).clusters == 1  # what 125 observations say of 20 segments is little
     assert coarsest(field, [one], 1.0).clusters == 1
 

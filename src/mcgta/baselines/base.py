@@ -18,7 +18,7 @@ from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.rules import INF, Rule, check_value, draw_seed
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.settings import RULES, check_metric_params
+from mcgta.settings import RULES
 
 K_RULE = Rule(integer=(1, INF))
 
@@ -126,8 +126,6 @@ class Baseline(ClusterMixin, BaseEstimator):
         for name, value in params.items():
             rule = self._rules.get(name) or RULES[name]
             check_value(name, value, rule)
-        if "metric" in params:
-            check_metric_params(params["metric"], params["metric_params"])
 
 
 def check_length(positions: Any, count: int) -> None:

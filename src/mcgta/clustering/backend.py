@@ -6,31 +6,15 @@ take memory in proportion to the observations. The tree looks at few pairs, wher
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 
 from mcgta.runtime.archive import Archived
+from mcgta.runtime.config import get_config
 from mcgta.stages.dissimilarity.dissimilarity import TRANSPORT
 
 BACKENDS = ("dense", "tree", "tiled")
-SMALL = 2000
-"""Observations up to which the table is taken, where there is a choice."""
 OPEN = 0.25
 """Share of the pairs that bounds may leave open before reading all of them is quicker."""
-
-_small: ContextVar[int] = ContextVar("observations up to which the table is taken", default=SMALL)
-
-
-@contextmanager
-def tables_up_to(count: int) -> Iterator[None]:
-    """Have the table taken for more observations than usual: it pays where the same models are clustered many times."""
-    token = _small.set(count)
-    try:
-        yield
-    finally:
-        _small.reset(token)
 
 
 @dataclass(frozen=True)
@@ -74,7 +58,7 @@ def choose_backend(
 
     ``measured`` says whether kernels can measure between positions or need not, ``fits`` whether there is memory for the table.
     """
-    small = _small.get() if small is None else small
+    small = get_config().table_rows if small is None else small
     if not isinstance(clusterer, str):
         return Backend("dense", f"clusterer {type(clusterer).__name__} works on the table of all pairs")
     if count <= small and fits:

@@ -49,6 +49,12 @@ class Membership(Archived):
         anchors = np.flatnonzero(clustering.core)
         return cls(anchors, clustering.labels[anchors], clustering.own[anchors], clustering.radii)
 
+    def renumbered(self, rank: Index) -> Membership:
+        """Return the same with other numbers for the clusters: ``rank`` (K,) is the new one of each."""
+        radii = np.empty_like(self.radii)
+        radii[rank] = self.radii
+        return Membership(self.anchors, rank[self.labels], self.own, radii)
+
     def reorder(self, anchors: Index) -> Membership:
         """Return the same with the anchors in another order."""
         standing = np.argsort(self.anchors, kind="stable")

@@ -341,7 +341,7 @@ class TreeSearch:
         """Return the distance beyond which pairs are not penalised; ``rounding`` is that of its positions by default."""
         loss = self.loss
         rounding = loss.positions.rounding if rounding is None else rounding
-        return loss.semivariogram.range_ * (1 + TIE) + rounding if loss.within_range else np.inf
+        return loss.semivariogram.range_ * (1 + TIE) + rounding if loss.penalty_kind != "unconditional" else np.inf
 
     def _law(self, eps: float, rounding: float | None = None) -> tuple[tuple[Array, Array, Array, Array], Index]:
         """What kernels need to know of the loss, with a radius."""
@@ -382,4 +382,4 @@ def _traces(packed: Array, half: Array) -> Array:
 def serves(loss: Loss) -> bool:
     """Tell whether a tree can be built for this loss."""
     measured = loss.positions.kind is not None or loss.beta == 0
-    return loss.dissimilarity.bounded and loss.hinge and measured
+    return loss.dissimilarity.bounded and loss.penalty_kind != "no_hinge" and measured

@@ -1,141 +1,287 @@
-"""Parameters that are left to the data: what is tried, and what is chosen."""
+"""Settings that are left to the data: what is tried, and what is chosen."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from mcgta.clustering.clustering import NeighborSearch
 from mcgta.clustering.labels import drop_small
+from mcgta.clustering.linkage import SingleLinkage
 from mcgta.observations import Observations
-from mcgta.pipeline import Algorithm
+from mcgta.pipeline import Prepared, StageCache, choose_backend_for, cluster, open_search, prepare, smallest_cluster
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Labels
-from mcgta.selection.choice import CLOSE, Choice, explain
-from mcgta.selection.field import Field, Scale
+from mcgta.runtime.warnings import warn
+from mcgta.selection.choice import CLOSE_NATS, Choice, Comparison, explain
+from mcgta.selection.field import Scale
 from mcgta.selection.noise import ASSIGN, CLASS, score_each_way
 from mcgta.selection.scoring import Scored, score
-from mcgta.selection.search import MOST_SCORED, WHOLE, SearchResult, search
-from mcgta.selection.trials import Trials
+from mcgta.selection.search import MOST_SCORED, WHOLE, search
+from mcgta.settings import SEARCHED, Settings
 from mcgta.stages.dissimilarity.dissimilarity import TRANSPORT
 
-LEFT_TO_DATA = ("n_neighbors", "dissimilarity", "beta", "margin", "min_samples", "min_cluster_size", "eps")
-"""Parameters that "auto" leaves to the search."""
+NEIGHBORS = (30, 20, 45)
+"""Sizes of neighbourhoods to try."""
 
-PLAIN: dict[str, Any] = {"dissimilarity": "wasserstein2", "beta": 1.0, "margin": 0.0, "min_cluster_size": None}
-"""What "auto" is where there is nothing to search by."""
+MANY_NEIGHBORS = (90, 180)
+"""The same for more than ``MANY_ROWS`` observations, up to one in ``ROWS_A_NEIGHBOR``."""
 
-_NEIGHBORS = (30, 20, 45)
-_SHARES = (1.0, 0.5, 1.5)  # of n, for min_samples
-_MARGINS = (0.0, 0.25)  # of the sill of the semivariogram
-_MOST = 40  # clusters of a labelling that is looked at
-_SMALLEST = 500  # a cluster with less than one in as many observations is noise, for the evidence
-_MANY = 3000  # observations beyond which one setting is looked at, or, without the second stage, several n
-_LARGER, _SHARE = (90, 180), 50  # such n, up to one in as many observations
-_HOPEFUL = 0.5  # of what refined labels explain, from where on other settings of the clusterer are tried, too
+MIN_SAMPLES = (1.0, 0.5, 1.5)
+"""Observations that make a row core, in neighbourhoods."""
+
+MARGINS = (0.0, 0.25)
+"""Margins to try, in sills of the semivariogram."""
+
+RADII = np.linspace(0.2, 0.98, 12)
+"""Where DBSCAN's radii are among the heights at which core observations are joined."""
+
+CLUSTER_SIZES = (1, 2, 4)
+"""HDBSCAN's smallest clusters, in observations that make a row core."""
+
+HEIGHTS = (0.5, 0.7, 0.85, 0.95)
+"""Where OPTICS is cut among the reachabilities, beside the xi method."""
+
+MANY_ROWS = 3000
+"""Observations beyond which one setting is tried, or, where labels have to be the clusterer's, several n."""
+
+ROWS_A_NEIGHBOR = 50
+MAX_CLUSTERS_TRIED = 40
+SMALLEST_SHARE = 500
+"""A cluster with less than one in as many observations is noise, for the evidence."""
+
+PROMISING = 0.5
+"""Share of what refined labels explain, from where on other settings of the clusterer are tried, too."""
 
 
-def left_open(params: dict[str, Any], data: Observations) -> bool:
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What was chosen for observations.
+
+    Attributes
+    ----------
+    settings : with values for what was left open
+    choice : what was chosen, and why
+    compared : the labellings that the choice was between
+    """
+
+    settings: Settings
+    choice: Choice
+    compared: Comparison
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A labelling of the clusterer, scored, and the settings that give it."""
+
+    scored: Scored
+    settings: dict[str, Any]
+
+
+def is_searchable(settings: Settings, data: Observations) -> bool:
     """Whether there is anything to search for, and by: features that vary.
 
-    A radius has a meaning for one loss only, so whoever sets it leaves nothing open.
+    A radius has a meaning for one loss only, so setting it leaves nothing open.
     """
     if Scale.of(data.X).columns.size == 0:
+        _warn_of_offsets(data)
         return False
-    if params["refine"] is True:
+    if settings.refine == "all" or (settings.n_clusters != "auto" and not settings.wants_clusterer):
         return True
     return (
-        isinstance(params["clusterer"], str)
-        and params["eps"] == "auto"
-        and params["dissimilarity"] in ("auto", *TRANSPORT)
-        and params["prior"] is None
-        and bool(params["hinge"])
+        isinstance(settings.clusterer, str)
+        and settings.eps == "auto"
+        and settings.dissimilarity in ("auto", *TRANSPORT)
+        and settings.prior is None
+        and settings.penalty != "no_hinge"
     )
 
 
-def settle_plainly(algorithm: Algorithm) -> Algorithm:
-    """Return the algorithm with plain values for what is left open."""
-    return algorithm.having(**{name: value for name, value in PLAIN.items() if algorithm.params[name] == "auto"})
+def select(settings: Settings, data: Observations, cache_of_fit: StageCache) -> Selection:
+    """Search for the best labelling; return the settings chosen, why, and the labellings compared.
 
-
-def choose(algorithm: Algorithm, data: Observations) -> tuple[Algorithm, Choice, Labels | None]:
-    """Search for the best labelling; return the algorithm with the numbers chosen, why, and the labels if they are refined.
-
-    Labels are in canonical order.
+    Results of stages go to the cache of the fit, which uses them again.
     """
-    field, found = search(data.X, data.positions, seed=data.seed)
-    kinds = found.best.kinds if field.borrowed else None
+    wanted = None if settings.n_clusters == "auto" else int(settings.n_clusters)
+    of_search = None if settings.wants_clusterer else wanted
+    field, result = search(data.X, data.positions, seed=data.seed, n_clusters=of_search)
+    kinds = result.best.kinds if field.borrowed else None
     one = score(field, np.zeros(len(field), dtype=np.int64), kinds=kinds)
-    best: tuple[Scored, dict[str, Any]] | None = None
-    if algorithm.refine is not True and len(data.positions) <= WHOLE:
-        best = _best_plain(algorithm, data, field, found, one)
-    refined = algorithm.refine is not False
-    if algorithm.refine == "auto" and best is not None:
+    compared = Comparison(field, result, one, None, refined=True, wanted=wanted)
+    best: Trial | None = None
+    if settings.refine != "all" and of_search is None and len(data.positions) <= WHOLE:
+        best = Trials(settings, data, compared, cache_of_fit).best()
+    refined = not settings.wants_clusterer
+    if settings.refine == "auto" and best is not None:
         # Where neither is clearly ahead, refined labels are better for giving every observation a cluster.
-        refined = found.best.evidence(found.tau) <= best[0].evidence(found.tau) + CLOSE
-    values = best[1] if best is not None else {"n_neighbors": data.n_neighbors}
-    chosen = settle_plainly(algorithm.having(**values, refine=refined))
-    params = {name: chosen.params[name] for name in LEFT_TO_DATA}
-    choice = explain(params, field, found, one, best and best[0], refined)
-    return chosen, choice, found.labels if refined else None
+        refined = compared.log_evidence(result.best) >= compared.log_evidence(best.scored) - CLOSE_NATS
+    compared = Comparison(field, result, one, None if best is None else best.scored, refined, wanted)
+    values = best.settings if best is not None else {"n_neighbors": data.n_neighbors}
+    chosen = settings.having(**values).plain()
+    return Selection(chosen, explain(compared, {name: getattr(chosen, name) for name in SEARCHED}), compared)
 
 
-def refine_labels(data: Observations) -> Labels:
-    """Return the labels of the second stage, in canonical order."""
-    return search(data.X, data.positions, seed=data.seed)[1].labels
+class Trials:
+    """Settings of the clusterer, tried one after another; what they share is computed once.
+
+    Parameters
+    ----------
+    settings : as the user set them
+    data : the observations
+    compared : what the search has found, by which labellings are scored
+    cache : of the results of stages
+    """
+
+    def __init__(self, settings: Settings, data: Observations, compared: Comparison, cache: StageCache) -> None:
+        self._settings = settings
+        self._data = data
+        self._compared = compared
+        self._cache = cache
+        self._noise = ASSIGN if settings.refine == "noise" else CLASS
+
+    def best(self) -> Trial:
+        """Try settings, each at several radii, changing one at a time; return the labelling with the most evidence."""
+        open_values = self._open_values()
+        setting = {name: values[0] for name, values in open_values.items()}
+        with stage("settings") as advance:
+            best = self._try(setting)
+            advance(1)
+            for name in self._worth_varying(open_values, best):
+                for value in dict.fromkeys(open_values.get(name, ())):
+                    if value == setting[name]:
+                        continue
+                    other = self._try({**setting, name: value})
+                    advance(1)
+                    if self._level(other) > self._level(best):
+                        best = other
+                        setting = {**setting, name: value}
+        return best
+
+    def _level(self, trial: Trial) -> float:
+        return self._compared.log_evidence(trial.scored)
+
+    def _open_values(self) -> dict[str, tuple[Any, ...]]:
+        """Return the values to try of each setting that is left open, the first one first."""
+        count = len(self._data.positions)
+        n_neighbors = self._data.n_neighbors
+        sizes = [n for n in NEIGHBORS if n <= 1.5 * n_neighbors]
+        if count > MANY_ROWS:
+            sizes = [n for n in MANY_NEIGHBORS if n <= count / ROWS_A_NEIGHBOR]
+        values: dict[str, tuple[Any, ...]] = {
+            "n_neighbors": (n_neighbors, *sizes),
+            "dissimilarity": TRANSPORT,
+            "beta": (1.0, 0.0),
+            "margin": MARGINS,
+            "min_samples": MIN_SAMPLES,
+            "min_cluster_size": (None,),  # several with HDBSCAN, which proposes them
+        }
+        return {name: tried for name, tried in values.items() if self._settings.is_open(name)}
+
+    def _worth_varying(self, open_values: dict[str, tuple[Any, ...]], best: Trial) -> list[str]:
+        """Return the settings that are worth trying other values of."""
+        one = self._compared.log_evidence(self._compared.one)
+        gain = self._level(best) - one
+        wanted = self._compared.log_evidence(self._compared.result.best) - one
+        promising = self._settings.wants_clusterer or gain > max(0.0, PROMISING * wanted)
+        if promising and len(self._data.positions) <= MANY_ROWS:
+            return list(open_values)
+        return ["n_neighbors"] if self._settings.wants_clusterer else []
+
+    def _try(self, setting: dict[str, Any]) -> Trial:
+        """Cluster with one setting at several radii; return the best labelling, noise treated as it will be."""
+        values = {**setting, "n_neighbors": int(setting.get("n_neighbors", self._data.n_neighbors))}
+        if "min_samples" in values:  # a share, until it is known of what
+            values["min_samples"] = max(2, round(values["min_samples"] * values["n_neighbors"]))
+        if values.get("margin"):
+            sill = self._prepare({**values, "margin": 0.0})[0].loss.semivariogram.sill_
+            values["margin"] = values["margin"] * float(sill)
+        field = self._compared.field
+        known = self._compared.result.best
+        best: Trial | None = None
+        none_yet = False  # whether the best so far has no cluster at all, to which any other is preferred
+        for more, labels in self._labellings(values):
+            count = int(labels.max()) + 1
+            if best is not None and not 0 < count <= MAX_CLUSTERS_TRIED:
+                continue
+            large = drop_small(labels, max(field.d + 2, len(field) // SMALLEST_SHARE))
+            ways = score_each_way(field, large, ways=(self._noise,), kinds=known.kinds, tails=known.tails)
+            (scored,) = ways.values()
+            trial = Trial(scored, {**values, **more})
+            if best is None or none_yet or self._level(trial) > self._level(best):
+                best = trial
+                none_yet = count == 0
+        assert best is not None
+        return best
+
+    def _prepare(self, values: dict[str, Any]) -> tuple[Prepared, NeighborSearch]:
+        """Run Algorithm 1 up to the clustering."""
+        settings = self._settings.having(**values)
+        data = self._data.with_neighbors(int(settings.n_neighbors))
+        backend = choose_backend_for(data.raw.shape, settings)
+        prepared = prepare(data, settings, self._cache, backend=backend, quiet=True)
+        return prepared, open_search(prepared, backend, self._cache)
+
+    def _labellings(self, values: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Labels]]:
+        """Yield what else has to be set, and the labels of all observations, noise -1."""
+        prepared, found = self._prepare(values)
+        for setting, labels in self._proposals(prepared, found):
+            yield setting, prepared.spread_out(labels)
+
+    def _proposals(self, prepared: Prepared, search: NeighborSearch) -> Iterator[tuple[dict[str, Any], Labels]]:
+        settings = prepared.settings
+        min_samples = prepared.min_samples
+        if min_samples > len(search) or len(search) > MOST_SCORED:
+            found = cluster(prepared, search)[0]
+            yield {"eps": "auto" if np.isnan(found.eps) else found.eps}, found.labels
+        elif settings.clusterer == "dbscan":
+            linkage = SingleLinkage.of(search, min_samples)
+            for eps in np.unique(np.quantile(linkage.linkage[:, 2], RADII)).tolist():
+                yield {"eps": eps}, linkage.labels_at(eps, min_cluster_size=smallest_cluster(settings) or 1)
+        elif settings.clusterer == "hdbscan":
+            remembered = CachedSearch(search)
+            sizes = [settings.min_cluster_size]
+            if self._settings.min_cluster_size == "auto":
+                sizes = [n * min_samples for n in CLUSTER_SIZES if 2 * n * min_samples <= len(search)] or [min_samples]
+            for size in sizes:
+                yield {"min_cluster_size": size}, _cluster_with(prepared, remembered, min_cluster_size=size)
+        else:
+            remembered = CachedSearch(search)
+            reached = remembered.order(min_samples)[1]
+            heights = np.unique(np.quantile(reached[np.isfinite(reached)], HEIGHTS)).tolist()
+            for eps in ("auto", *heights):
+                yield {"eps": eps}, _cluster_with(prepared, remembered, eps=eps)
 
 
-def _best_plain(
-    algorithm: Algorithm, data: Observations, field: Field, found: SearchResult, one: Scored
-) -> tuple[Scored, dict[str, Any]]:
-    """Try settings, each at several radii, changing one parameter at a time; return the labelling with the most evidence."""
-    count = len(data.positions)
-    sizes = _NEIGHBORS if count <= _MANY else [n for n in _LARGER if n <= count / _SHARE]
-    values: dict[str, tuple[Any, ...]] = {
-        "n_neighbors": (data.n_neighbors, *(n for n in sizes if count > _MANY or n <= 1.5 * data.n_neighbors)),
-        "dissimilarity": TRANSPORT,
-        "beta": (1.0, 0.0),
-        "margin": _MARGINS,
-        "min_samples": _SHARES,
-        "min_cluster_size": (None,),  # several with HDBSCAN, for which trials see to it
-    }
-    free = {name: tried for name, tried in values.items() if algorithm.params[name] == "auto"}
-    setting: dict[str, Any] = {name: tried[0] for name, tried in free.items()}
-    trials, noise = Trials(algorithm, data, MOST_SCORED), ASSIGN if algorithm.noise == "assign" else CLASS
-    with stage("settings") as advance:
-        best = _try(trials, data, field, found, noise, setting)
-        advance(1)
-        gain, wanted = (one.evidence(found.tau) - each.evidence(found.tau) for each in (best[0], found.best))
-        hopeful = algorithm.refine is False or gain > max(0.0, _HOPEFUL * wanted)
-        varied = list(free) if hopeful and count <= _MANY else ["n_neighbors"] if algorithm.refine is False else []
-        for name in varied:
-            for value in dict.fromkeys(free.get(name, ())):
-                if value == setting[name]:
-                    continue
-                other = _try(trials, data, field, found, noise, {**setting, name: value})
-                advance(1)
-                if other[0].evidence(found.tau) < best[0].evidence(found.tau):
-                    best, setting = other, {**setting, name: value}
-    return best
+def _cluster_with(prepared: Prepared, search: NeighborSearch, **values: Any) -> Labels:
+    """Return the labels of the clusterer with some other settings."""
+    return cluster(replace(prepared, settings=prepared.settings.having(**values)), search)[0].labels
 
 
-def _try(
-    trials: Trials, data: Observations, field: Field, found: SearchResult, noise: str, setting: dict[str, Any]
-) -> tuple[Scored, dict[str, Any]]:
-    """Cluster with one setting at several radii; return the best labelling, noise treated as it will be, and the parameters."""
-    params = {**setting, "n_neighbors": int(setting.get("n_neighbors", data.n_neighbors))}
-    if "min_samples" in params:  # a share, until it is known of what
-        params["min_samples"] = max(2, round(params["min_samples"] * params["n_neighbors"]))
-    if "margin" in params:
-        params["margin"] = params["margin"] * trials.sill(params) if params["margin"] else 0.0
-    best: tuple[Scored, dict[str, Any]] | None = None
-    empty = False  # whether the best so far has no cluster at all, to which any other is preferred
-    for more, labels in trials.labellings(params):
-        if best is not None and (labels.max() >= _MOST or labels.max() < 0):
-            continue
-        large = drop_small(labels, max(field.d + 2, len(field) // _SMALLEST))
-        (scored,) = score_each_way(field, large, ways=(noise,), kinds=found.best.kinds, tails=found.best.tails).values()
-        if best is None or empty or scored.evidence(found.tau) < best[0].evidence(found.tau):
-            best, empty = (scored, {**params, **more}), labels.max() < 0
-    assert best is not None
-    return best
+class CachedSearch:
+    """A neighbour search whose spanning trees and orderings are found once."""
+
+    def __init__(self, search: NeighborSearch) -> None:
+        self._search = search
+        self.span = cache(search.span)
+        self.order = cache(search.order)
+
+    def __len__(self) -> int:
+        return len(self._search)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._search, name)
+
+
+def _warn_of_offsets(data: Observations) -> None:
+    """Warn where features vary, but by so little against their size that there is nothing to search by."""
+    spread = np.ptp(data.X, axis=0)
+    column = int(np.argmax(spread))
+    if spread[column] > 0:
+        warn(
+            f"X: column {column} varies by {spread[column]:.3g} around {np.abs(data.X[:, column]).max():.3g}, which leaves too "
+            "few digits to compare labellings by, and so do the others; subtract the offset of each feature before fitting"
+        )

@@ -15,10 +15,10 @@ from mcgta.runtime.rules import INF, Rule, check_value, draw_seed
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.field import Field
 from mcgta.selection.noise import ASSIGN, CLASS, score_each_way
-from mcgta.selection.overdispersion import sandwich
+from mcgta.selection.overdispersion import estimate_overdispersion
 from mcgta.selection.scoring import Scored
-from mcgta.selection.search import FREE, MOST_SCORED, WHOLE, looseness, sample
-from mcgta.settings import RULES, check_metric_params
+from mcgta.selection.search import FREE, MOST_SCORED, WHOLE, join_count_ratio, sample
+from mcgta.settings import RULES
 
 NOISE = {CLASS: (CLASS,), ASSIGN: (ASSIGN,), "best": (CLASS, ASSIGN)}
 """Ways to score noise that are tried."""
@@ -30,26 +30,26 @@ SCORED = 20_000
 """Observations of a sample."""
 
 _NUMBERS = 1_500_000  # observations times features that are scored without sampling, for the sake of memory
-_ROUGH = 1.2  # times tau, from where on a larger one is advised
-_TAU = Rule(real=(1, INF))
+_ROUGH = 1.2  # times overdispersion, from where on a larger one is advised
+_OVERDISPERSION = Rule(real=(1, INF))
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """The evidence of a labelling, and what it is made of.
 
-    ``value`` is ``-2 * (marginal + (gain - jacobian) / tau - code)``. Only values of the same observations, the same positions
-    and the same tau can be compared.
+    ``log_evidence`` is ``marginal + (gain - jacobian) / overdispersion - code``, in nats. Only values of the same observations,
+    the same positions and the same overdispersion can be compared.
 
     Attributes
     ----------
-    value : minus twice the log evidence at ``tau``; less is better
-    marginal : log marginal likelihood of the clusters' rows, counted 1 / tau each, with dependence taken out; in nats
+    log_evidence : at ``overdispersion``, in nats; more is better
+    marginal : log marginal likelihood of the clusters' rows, counted 1 / overdispersion each, with dependence taken out; in nats
     jacobian : of taking out dependence, sum of the log standard deviations of what is left; in nats
     gain : what tails explain beyond Gaussian ones; in nats
     code : what it takes to write the labels down; in nats
-    tau : how many observations count as one
-    suggested_tau : how many should, by what the model does not know of
+    overdispersion : how many observations count as one
+    suggested_overdispersion : how many should, by what the model does not know of
     clusters : of the labelling, without noise
     noise_share : share of noise in the labelling
     noise : how it was scored: "class" as a cluster of its own, "assign" given to the clusters that it suits; "none" without
@@ -57,43 +57,43 @@ class Evidence:
     lengths : (d,) distance over which observations of a cluster depend on each other, by feature; 0 for a feature without
         dependence, NaN for one that is not used, because it is constant or a sum of multiples of others
     unit : of these lengths: "step", "s", "m", or "" for that of the positions
-    freedom : degrees of freedom of the tails; infinitely many for Gaussian ones
-    strays : share of observations taken to be anywhere
-    looseness : changes of label between neighbours, over what there would be were labels dealt out at random
+    degrees_of_freedom : degrees of freedom of the tails; infinitely many for Gaussian ones
+    outlier_share : share of observations taken to be anywhere
+    join_count_ratio : changes of label between neighbours, over what there would be were labels dealt out at random
     scored, count : how many observations the evidence is of, and how many there are
     """
 
-    value: float
+    log_evidence: float
     marginal: float
     jacobian: float
     gain: float
     code: float
-    tau: float
-    suggested_tau: float
+    overdispersion: float
+    suggested_overdispersion: float
     clusters: int
     noise_share: float
     noise: str
     small: int
     lengths: Array
     unit: str
-    freedom: float
-    strays: float
-    looseness: float
+    degrees_of_freedom: float
+    outlier_share: float
+    join_count_ratio: float
     scored: int
     count: int
 
     def __str__(self) -> str:
         tails = "Gaussian"
-        if np.isfinite(self.freedom):
-            tails = f"Student's t with {self.freedom:g} degrees of freedom"
-        elif self.strays:
-            tails = f"{self.strays:.0%} strays"
+        if np.isfinite(self.degrees_of_freedom):
+            tails = f"Student's t with {self.degrees_of_freedom:g} degrees of freedom"
+        elif self.outlier_share:
+            tails = f"{self.outlier_share:.0%} outliers"
         unit = f" {self.unit}{'s' if self.unit == 'step' else ''}" if self.unit else ""
         said = [
-            f"{_many(self.clusters)}: {self.value:.1f} at tau {self.tau:.3g} (-2 log evidence, less is better)",
+            f"{_many(self.clusters)}: log evidence {self.log_evidence:.1f} nats at overdispersion {self.overdispersion:.3g}",
             f"  clusters   {self.marginal:+12.1f} nats",
-            f"  whitening  {0.0 - self.jacobian / self.tau:+12.1f}  lengths {_list(self.lengths)}{unit}",
-            f"  tails      {self.gain / self.tau:+12.1f}  {tails}",
+            f"  whitening  {0.0 - self.jacobian / self.overdispersion:+12.1f}  lengths {_list(self.lengths)}{unit}",
+            f"  tails      {self.gain / self.overdispersion:+12.1f}  {tails}",
             f"  labels     {0.0 - self.code:+12.1f}",
         ]
         if self.noise != "none":
@@ -101,11 +101,11 @@ class Evidence:
             said.append(f"{self.noise_share:.1%} noise, scored as {how}")
         if self.small:
             said.append(f"{_many(self.small)} of fewer than d + 2 observations scored as noise")
-        if self.clusters > 1 and self.looseness > FREE:
+        if self.clusters > 1 and self.join_count_ratio > FREE:
             said.append("position does not help: neighbours agree in label no more than any two observations")
-        if self.suggested_tau > _ROUGH * self.tau:
+        if self.suggested_overdispersion > _ROUGH * self.overdispersion:
             said.append(
-                f"{self.suggested_tau:.1f} observations should count as one: the model does not know of all there is"
+                f"{self.suggested_overdispersion:.1f} observations should count as one: the model does not know of all there is"
             )
         if self.scored < self.count:
             said.append(f"scored on a sample of {self.scored} of {self.count} observations")
@@ -119,13 +119,13 @@ class Comparison:
     Attributes
     ----------
     names : of the labellings
-    evidences : Evidence of each, all at one tau
-    tau : how many observations count as one
+    evidences : Evidence of each, all at one overdispersion
+    overdispersion : how many observations count as one
     """
 
     names: tuple[str, ...]
     evidences: tuple[Evidence, ...]
-    tau: float
+    overdispersion: float
 
     @property
     def best(self) -> str:
@@ -135,8 +135,8 @@ class Comparison:
     @property
     def nats(self) -> Array:
         """How much less log evidence each labelling has than the best."""
-        values = np.array([found.value for found in self.evidences])
-        return (values - values[0]) / 2
+        values = np.array([item.log_evidence for item in self.evidences])
+        return values[0] - values
 
     def __getitem__(self, name: str) -> Evidence:
         """Return the evidence of a labelling."""
@@ -146,14 +146,14 @@ class Comparison:
 
     def __str__(self) -> str:
         wide = max(len("labelling"), *map(len, self.names))
-        said = [f"{'labelling':<{wide}}  clusters   noise  nats behind  -2 log evidence"]
+        said = [f"{'labelling':<{wide}}  clusters   noise  nats behind  log evidence"]
         said += [
-            f"{name:<{wide}}  {found.clusters:8d}  {found.noise_share:6.1%}  {behind:11.1f}  {found.value:15.1f}"
+            f"{name:<{wide}}  {found.clusters:8d}  {found.noise_share:6.1%}  {behind:11.1f}  {found.log_evidence:13.1f}"
             for name, found, behind in zip(self.names, self.evidences, self.nats, strict=True)
         ]
         first = self.evidences[0]
         sample = f", scored on a sample of {first.scored} of {first.count} observations"
-        said.append(f"tau {self.tau:.3g}{sample if first.scored < first.count else ''}")
+        said.append(f"overdispersion {self.overdispersion:.3g}{sample if first.scored < first.count else ''}")
         return "\n".join(said)
 
 
@@ -164,9 +164,8 @@ def evidence(
     positions: Any = None,
     groups: Any = None,
     metric: Any = "auto",
-    metric_params: Mapping[str, Any] | None = None,
     noise: str = "best",
-    tau: float = 1.0,
+    overdispersion: float = 1.0,
     random_state: Any = 0,
 ) -> Evidence:
     """Score a labelling without known labels: what its clusters explain, less what it takes to write it down.
@@ -174,7 +173,7 @@ def evidence(
     Each cluster is a Gaussian, or has heavier tails, with unknown mean and covariance. Each feature may depend on its
     neighbours in position within a cluster. Labels are written down by where they change between neighbours in position, so
     labels that flicker are dear. Labellings by any algorithm with any number of clusters can be compared, but only for the
-    same X, positions, groups and ``tau``: values for other observations or at another ``tau`` are on other scales. Neither the
+    same X, positions, groups and ``overdispersion``: values for other observations or at another ``overdispersion`` are on other scales. Neither the
     unit of a feature nor, where there are positions, the order of rows matters.
 
     Clusters of fewer than d + 2 observations have no covariance, and are scored as noise.
@@ -188,13 +187,13 @@ def evidence(
         Features.
     labels : array-like (N,) of integers or text
         The cluster of each observation. The number -1 is noise.
-    positions, groups, metric, metric_params
+    positions, groups, metric
         Where the observations are; as in :meth:`mcgta.MCGTA.fit` and :class:`mcgta.MCGTA`.
     noise : {"best", "class", "assign"}
         Score noise as a cluster of its own ("class"), give it to the clusters that it suits ("assign"), or whichever of these
         has more evidence.
-    tau : float >= 1
-        How many observations count as one, because the model does not know of all there is; ``suggested_tau`` of the result
+    overdispersion : float >= 1
+        How many observations count as one, because the model does not know of all there is; ``suggested_overdispersion`` of the result
         estimates it.
     random_state : int, RandomState, Generator or None
         Of the sample, and of the order in which places are predicted from each other.
@@ -205,21 +204,21 @@ def evidence(
 
     See Also
     --------
-    compare_labellings : ranks several labellings at the tau that suits the best of them.
+    compare_labellings : ranks several labellings at the overdispersion that suits the best of them.
 
     Examples
     --------
     >>> from mcgta import evidence
     >>> from mcgta.datasets import make_series
     >>> data = make_series(600, n_clusters=3, segment_lengths=(10, 30), random_state=2)
-    >>> evidence(data.X, data.labels).value < evidence(data.X, data.labels > 0).value
+    >>> evidence(data.X, data.labels).log_evidence > evidence(data.X, data.labels > 0).log_evidence
     True
     """
     check_value("noise", noise, Rule(words=tuple(NOISE)))
-    check_value("tau", tau, _TAU)
-    subject = _prepare("evidence", X, positions, groups, metric, metric_params, random_state)
+    check_value("overdispersion", overdispersion, _OVERDISPERSION)
+    subject = _prepare("evidence", X, positions, groups, metric, random_state)
     found = subject.score(read_labelling(labels, subject.order.size, "labels"), NOISE[noise])
-    return found.at(float(tau))
+    return found.at(float(overdispersion))
 
 
 def compare_labellings(
@@ -229,21 +228,20 @@ def compare_labellings(
     positions: Any = None,
     groups: Any = None,
     metric: Any = "auto",
-    metric_params: Mapping[str, Any] | None = None,
     noise: str = "best",
-    tau: float | str = "auto",
+    overdispersion: float | str = "auto",
     random_state: Any = 0,
 ) -> Comparison:
     """Rank labellings of the same observations by their evidence; one cluster for all is always among them.
 
     Parameters
     ----------
-    X, positions, groups, metric, metric_params, noise, random_state
+    X, positions, groups, metric, noise, random_state
         As in :func:`evidence`.
     labellings : dict of a name and labels (N,) each
         Labels as in :func:`evidence`.
-    tau : "auto" or float >= 1
-        How many observations count as one. "auto" finds the best labelling at tau 1, takes the tau that is advised for it, and
+    overdispersion : "auto" or float >= 1
+        How many observations count as one. "auto" finds the best labelling at overdispersion 1, takes the overdispersion that is advised for it, and
         ranks all at that. Set it to that of another comparison of the same observations to compare with that.
 
     Returns
@@ -261,23 +259,25 @@ def compare_labellings(
     ('truth', 'one cluster', 'k-means')
     """
     check_value("noise", noise, Rule(words=tuple(NOISE)))
-    check_value("tau", tau, Rule(words=("auto",), real=(1, INF)))
+    check_value("overdispersion", overdispersion, Rule(words=("auto",), real=(1, INF)))
     if not isinstance(labellings, Mapping) or not labellings:
         raise ValueError(
             f"labellings={labellings!r} is not allowed: it must be a dict of names and labels, with one at least"
         )
     if ONE in labellings:
         raise ValueError(f"labellings has the name {ONE!r}, which is that of the labelling all are compared with")
-    subject = _prepare("compare_labellings", X, positions, groups, metric, metric_params, random_state)
+    subject = _prepare("compare_labellings", X, positions, groups, metric, random_state)
     count = subject.order.size
     read = {str(name): read_labelling(labels, count, f"labellings[{name!r}]") for name, labels in labellings.items()}
     read[ONE] = np.zeros(count, dtype=np.int64)
     found = {name: subject.score(labels, NOISE[noise]) for name, labels in read.items()}
-    if tau == "auto":
-        first = min((each.best(1.0)[1] for each in found.values()), key=Scored.evidence)
-        tau = sandwich(subject.field, first)
-    ranked = sorted(((each.at(float(tau)), name) for name, each in found.items()), key=lambda each: each[0].value)
-    return Comparison(tuple(name for _, name in ranked), tuple(each for each, _ in ranked), float(tau))
+    if overdispersion == "auto":
+        first = max((each.best(1.0)[1] for each in found.values()), key=Scored.log_evidence)
+        overdispersion = estimate_overdispersion(subject.field, first)
+    ranked = sorted(
+        ((each.at(float(overdispersion)), name) for name, each in found.items()), key=lambda each: -each[0].log_evidence
+    )
+    return Comparison(tuple(name for _, name in ranked), tuple(each for each, _ in ranked), float(overdispersion))
 
 
 def read_labelling(labels: Any, n_rows: int, name: str) -> Labels:
@@ -322,54 +322,51 @@ class Ways:
     part: Labels
     scored: dict[str, Scored]
 
-    def best(self, tau: float) -> tuple[str, Scored]:
-        """Return the way with the most evidence at this tau."""
-        return min(self.scored.items(), key=lambda each: each[1].evidence(tau))
+    def best(self, overdispersion: float) -> tuple[str, Scored]:
+        """Return the way with the most evidence at this overdispersion."""
+        return max(self.scored.items(), key=lambda each: each[1].log_evidence(overdispersion))
 
-    def at(self, tau: float) -> Evidence:
-        """Return the evidence at this tau, in the way that has most."""
+    def at(self, overdispersion: float) -> Evidence:
+        """Return the evidence at this overdispersion, in the way that has most."""
         field = self.subject.field
-        noise, best = self.best(tau)
+        noise, best = self.best(overdispersion)
         lengths = np.full(self.subject.columns, np.nan)
         lengths[field.scale.columns] = np.where(best.kinds > 0, field.dependence.lengths[best.kinds], 0.0)
         held = np.bincount(self.part[self.part >= 0], minlength=1)
         small = int(((held > 0) & (held < field.d + 2)).sum())
         share = float((self.labels < 0).mean())
         return Evidence(
-            value=float(best.evidence(tau)),
-            marginal=float(best.marginal(tau)[0]),
+            log_evidence=float(best.log_evidence(overdispersion)),
+            marginal=float(best.marginal(overdispersion)[0]),
             jacobian=best.jacobian,
             gain=best.gain,
             code=best.code,
-            tau=tau,
-            suggested_tau=sandwich(field, best),
+            overdispersion=overdispersion,
+            suggested_overdispersion=estimate_overdispersion(field, best),
             clusters=int(np.unique(self.labels[self.labels >= 0]).size),
             noise_share=share,
             noise=noise if share or small else "none",
             small=small,
             lengths=lengths,
             unit=field.places.unit,
-            freedom=best.tails.freedom,
-            strays=best.tails.share,
-            looseness=looseness(field, best),
+            degrees_of_freedom=best.tails.degrees_of_freedom,
+            outlier_share=best.tails.share,
+            join_count_ratio=join_count_ratio(field, best),
             scored=len(field),
             count=self.labels.size,
         )
 
 
-def _prepare(
-    reader: str, X: Any, positions: Any, groups: Any, metric: Any, metric_params: Any, random_state: Any
-) -> Subject:
+def _prepare(reader: str, X: Any, positions: Any, groups: Any, metric: Any, random_state: Any) -> Subject:
     """Check observations and bring them into canonical order; keep a sample of very many."""
-    given = {"metric": metric, "metric_params": metric_params, "random_state": random_state}
+    given = {"metric": metric, "random_state": random_state}
     for name, value in given.items():
         check_value(name, value, RULES[name])
-    check_metric_params(metric, metric_params)
     features = read_features(reader, X, ensure_min_samples=2)
     if (np.ptp(features, axis=0) == 0).all():
         raise ValueError("X: all features are constant, so there is nothing that clusters could explain")
     check_columns(features, getattr(X, "columns", None), "wasserstein2")
-    places = read_positions(positions, len(features), groups=groups, metric=metric, metric_params=metric_params)
+    places = read_positions(positions, len(features), groups=groups, metric=metric)
     data = sort_observations(features, places, n_neighbors="auto", lags=0, seed=draw_seed(random_state))
     most = max(MOST_SCORED, min(WHOLE, _NUMBERS // features.shape[1]))
     rows, part = sample(data.positions, data.seed, most=most, size=min(SCORED, most))

@@ -93,6 +93,14 @@ class Scale:
 
 
 @dataclass(frozen=True, eq=False)
+class Frame:
+    """What observations have to share for one cluster model to serve them: scale of features, kinds of dependence."""
+
+    scale: Scale
+    dependence: Dependence
+
+
+@dataclass(frozen=True, eq=False)
 class Field:
     """N observations to be scored.
 
@@ -122,7 +130,7 @@ class Field:
     borrowed: bool = False
 
     @classmethod
-    def of(cls, features: Array, places: Positions, *, seed: int = 0, like: Field | None = None) -> Field:
+    def of(cls, features: Array, places: Positions, *, seed: int = 0, like: Field | Frame | None = None) -> Field:
         """Prepare features (N, d) at positions, both in canonical order; with scale and dependence of another, if given."""
         scale = like.scale if like is not None else Scale.of(features)
         X = _blur(scale.apply(features), seed)

@@ -8,7 +8,7 @@ from mcgta.clustering.labels import drop_small
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.field import Field
-from mcgta.selection.relabelling import Settling
+from mcgta.selection.relabelling import Relabelling
 from mcgta.selection.relabelling import drop_small as give_up_small
 from mcgta.selection.scoring import Scored, compact, score
 from mcgta.selection.tails import GAUSSIAN, Tails
@@ -49,7 +49,7 @@ def settle_noise(field: Field, labels: Labels, kinds: Index, tails: Tails = GAUS
     rows = np.flatnonzero(labels >= 0)
     present = np.unique(labels[rows])
     near = np.minimum(np.searchsorted(rows, np.arange(labels.size)), rows.size - 1)
-    suited = Settling(field, kinds, tails).suit_some(rows, np.searchsorted(present, labels[rows]), near)
+    suited = Relabelling(field, kinds, tails).suit_some(rows, np.searchsorted(present, labels[rows]), near)
     return np.where(labels >= 0, labels, present[suited])
 
 

@@ -12,7 +12,7 @@ BLOCKS = (40, 80, 160)
 """Sizes of the blocks, in observations."""
 
 
-def sandwich(field: Field, scored: Scored) -> float:
+def estimate_overdispersion(field: Field, scored: Scored) -> float:
     """Return how many observations count as one: the variance of scores summed over blocks, over what it is if independent.
 
     Scores are the derivatives of a row's log density with respect to its cluster's mean and covariance. Under the model they

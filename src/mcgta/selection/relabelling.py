@@ -25,7 +25,7 @@ _SWEEPS = 4
 _PREDICTED_FROM = 8
 
 
-class Settling:
+class Relabelling:
     """Relabelling with one kind of dependence for each feature and one kind of tails.
 
     ``temper`` multiplies the rows' log densities: below 1 it takes more of them to change a label. ``mixed`` leaves position
@@ -142,7 +142,7 @@ class Settling:
                 by.kinds,
                 by.lengths,
                 by.nuggets,
-                self.tails.freedom,
+                self.tails.degrees_of_freedom,
                 self.tails.share,
                 self.tails.spread,
                 together,

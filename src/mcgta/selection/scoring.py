@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -74,16 +75,17 @@ class Scored:
     def _found(self) -> dict[float, tuple[float, Prior]]:
         return {}
 
-    def marginal(self, tau: float = 1.0) -> tuple[float, Prior]:
-        """Log marginal likelihood of the whitened rows, as if there were 1 / tau as many, and the prior that is best for it."""
-        if tau not in self._found:
-            self._found[tau] = best_prior(self.counts, self.sums, 1.0 / tau)
-        return self._found[tau]
+    def marginal(self, overdispersion: float = 1.0) -> tuple[float, Prior]:
+        """Log marginal likelihood of the whitened rows, as if there were 1 / overdispersion as many, and the prior that is best for it."""
+        if overdispersion not in self._found:
+            self._found[overdispersion] = best_prior(self.counts, self.sums, 1.0 / overdispersion)
+        return self._found[overdispersion]
 
-    def evidence(self, tau: float = 1.0, *, full: bool = False) -> float:
-        """Minus twice the log evidence; less is better. Rows count 1 / tau."""
-        explained = self.marginal(tau)[0] + (self.gain - self.jacobian) / tau
-        return -2.0 * explained + 2.0 * (self.full if full else self.code)
+    def log_evidence(self, overdispersion: float = 1.0, *, full: bool = False) -> float:
+        """Return the log evidence in nats, rows counting 1 / overdispersion; minus infinity where it is no number."""
+        explained = self.marginal(overdispersion)[0] + (self.gain - self.jacobian) / overdispersion
+        value = explained - (self.full if full else self.code)
+        return value if math.isfinite(value) else -math.inf
 
 
 def best_prior(counts: Array, sums: Array, temper: float, *, coarse: bool = False) -> tuple[float, Prior]:

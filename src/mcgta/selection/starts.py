@@ -42,7 +42,7 @@ class Start:
     tempers: tuple[float, ...] = (1.0,)
 
 
-def tame(field: Field) -> Array:
+def winsorize(field: Field) -> Array:
     """Return the features (N, d), those far off drawn in to ``_FAR`` robust standard deviations from the median."""
     middle = np.median(field.X, axis=1, keepdims=True)
     spread = 1.4826 * np.median(np.abs(field.X - middle), axis=1, keepdims=True)
@@ -85,18 +85,18 @@ def regions(field: Field, points: Array, number: int) -> Labels:
     return compact(found)
 
 
-def make_starts(field: Field, places: Positions, seed: int) -> Iterator[Start]:
-    """Yield labellings to begin with."""
-    count, X = len(field), tame(field)
+def make_starts(field: Field, places: Positions, seed: int, *, many: int = MANY) -> Iterator[Start]:
+    """Yield labellings to begin with, of about ``many`` clusters."""
+    count, X = len(field), winsorize(field)
     sizes = np.bincount(places.groups)
-    piece = field.pieces(max(1, count // MANY))
-    yield Start("position", compact(piece * MANY // max(MANY, int(piece.max()) + 1)))
+    piece = field.pieces(max(1, count // many))
+    yield Start("position", compact(piece * many // max(many, int(piece.max()) + 1)))
     if sizes.size <= MANY:  # regions keep to their group
-        yield Start("regions", regions(field, X, 2 * MANY))
+        yield Start("regions", regions(field, X, 2 * many))
     largest = int(np.median(np.repeat(sizes, sizes)))
     for number, wanted in enumerate(WINDOWS):
         n = max(2, min(wanted, largest // 3))
         points = embed(X, places, n)
-        yield Start(f"models of {n}", cut_into(points, MANY, seed), ((1.0,), (1.0, CALM), (CALM,))[number])
+        yield Start(f"models of {n}", cut_into(points, many, seed), ((1.0,), (1.0, CALM), (CALM,))[number])
         if number == 0 and sizes.size <= MANY:
-            yield Start(f"regions of models of {n}", regions(field, points, MANY), (CALM,))
+            yield Start(f"regions of models of {n}", regions(field, points, many), (CALM,))

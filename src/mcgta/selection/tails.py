@@ -16,19 +16,19 @@ class Tails:
 
     Attributes
     ----------
-    freedom : degrees of freedom of Student's t; infinitely many for a Gaussian
+    degrees_of_freedom : degrees of freedom of Student's t; infinitely many for a Gaussian
     share : of the rows that have ``spread`` times the covariance; only of a Gaussian
     spread : how many times
     """
 
-    freedom: float = np.inf
+    degrees_of_freedom: float = np.inf
     share: float = 0.0
     spread: float = 1.0
 
     def log_density(self, distances: Array, d: int) -> Array:
         """Log density at squared Mahalanobis distances, but for the covariance's determinant."""
-        if not np.isinf(self.freedom):
-            nu = self.freedom
+        if not np.isinf(self.degrees_of_freedom):
+            nu = self.degrees_of_freedom
             level = gammaln(0.5 * (nu + d)) - gammaln(0.5 * nu) - 0.5 * d * np.log(np.pi * nu)
             return np.asarray(level - 0.5 * (nu + d) * np.log1p(distances / nu))
         near = -0.5 * distances
@@ -38,8 +38,8 @@ class Tails:
 
     def weights(self, distances: Array, d: int) -> Array:
         """Weights of rows in the estimates of means and covariances."""
-        if not np.isinf(self.freedom):
-            return (self.freedom + d) / (self.freedom + distances)
+        if not np.isinf(self.degrees_of_freedom):
+            return (self.degrees_of_freedom + d) / (self.degrees_of_freedom + distances)
         if self.share == 0:
             return np.ones_like(distances)
         odds = np.log(self.share / (1.0 - self.share)) - 0.5 * d * np.log(self.spread)
@@ -55,7 +55,7 @@ class Tails:
 
 GAUSSIAN = Tails()
 
-HEAVY = tuple(Tails(freedom) for freedom in (30.0, 12.0, 6.0, 4.0, 3.0))
+HEAVY = tuple(Tails(degrees_of_freedom) for degrees_of_freedom in (30.0, 12.0, 6.0, 4.0, 3.0))
 """Students that are tried, until one is no better than the one before."""
 
 STRAY = tuple(Tails(share=share, spread=spread) for spread in (25.0, 400.0) for share in (0.02, 0.1))

@@ -119,7 +119,6 @@ def fit_local_models(
     alpha: float = 0.01,
     shrinkage: float = 0.1,
     prior: MixturePrior | None = None,
-    prior_strength: float | None = None,
     random_state: int = 0,
 ) -> LocalModels:
     """Fit a Gaussian on each neighbourhood.
@@ -132,7 +131,6 @@ def fit_local_models(
     alpha : penalty of the graphical lasso, in the squared unit of the features
     shrinkage : of ``shrunk``, between 0 and 1
     prior : a global mixture that each model starts from
-    prior_strength : the prior's weight in observations; that of the neighbourhood (n) by default
     random_state : seed of ``min_cov_det``, the same for each neighbourhood, so that rows do not depend on each other
 
     Returns
@@ -158,7 +156,9 @@ def fit_local_models(
     means, covs = np.empty((count, d)), np.empty((count, d, d))
     failures: dict[int, str] = {}
     prior_moments = None if prior is None else prior.at(X[neighborhoods.centers])
-    strength = float(neighborhoods.n_neighbors) if prior_strength is None else prior_strength
+    strength = float(neighborhoods.n_neighbors)
+    if prior is not None and prior.strength is not None:
+        strength = prior.strength
     sizes = neighborhoods.sizes
 
     def fit_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:

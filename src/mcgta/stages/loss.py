@@ -16,6 +16,9 @@ from mcgta.runtime.types import Array, Index, Labels
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.semivariogram.curve import Semivariogram
 
+PENALTIES = ("within_range", "unconditional", "no_hinge")
+"""Which pairs are penalised; see :class:`Loss`."""
+
 _TILE = 1024
 
 
@@ -49,8 +52,8 @@ class Loss:
     dissimilarity, positions, semivariogram : the stages before, for the same N observations
     beta : weight of the penalty; 0 leaves W alone
     margin : delta, in the unit of W
-    hinge : whether the penalty is cut off at zero; without it the loss can be negative
-    within_range : whether pairs beyond the range go without penalty
+    penalty_kind : which pairs are penalised: those "within_range", all ("unconditional"), or those within the range and without cutting
+        the penalty off at zero ("no_hinge"), so that the loss can be negative
     """
 
     dissimilarity: Dissimilarity
@@ -58,14 +61,15 @@ class Loss:
     semivariogram: Semivariogram
     beta: float = 1.0
     margin: float = 0.0
-    hinge: bool = True
-    within_range: bool = True
+    penalty_kind: str = "within_range"
 
     def __post_init__(self) -> None:
         if len(self.dissimilarity) != len(self.positions):
             raise ValueError(f"{len(self.dissimilarity)} dissimilarities but {len(self.positions)} positions")
         if not 0 <= self.beta < np.inf or not np.isfinite(self.margin):
             raise ValueError(f"beta={self.beta} must be a number >= 0, and margin={self.margin} a number")
+        if self.penalty_kind not in PENALTIES:
+            raise ValueError(f"penalty={self.penalty_kind!r} is not one of {', '.join(PENALTIES)}")
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -76,7 +80,7 @@ class Loss:
 
     def penalty(self, dissimilarity: Array, distance: Array) -> Array:
         """r(i, j), without beta (equations 10 and 11)."""
-        if not self.within_range:
+        if self.penalty_kind == "unconditional":
             return self._exceeds(dissimilarity, distance)
         out = np.zeros(np.broadcast_shapes(dissimilarity.shape, distance.shape))
         near = distance <= self.semivariogram.range_ * (1 + TIE) + self.positions.rounding
@@ -85,7 +89,7 @@ class Loss:
 
     def _exceeds(self, dissimilarity: Array, distance: Array) -> Array:
         excess = dissimilarity - self.threshold(distance)
-        return np.maximum(excess, 0.0) if self.hinge else excess
+        return excess if self.penalty_kind == "no_hinge" else np.maximum(excess, 0.0)
 
     def between(self, rows: Index | slice, cols: Index | slice) -> Array:
         """Loss of each of ``rows`` with each of ``cols``, as a table."""

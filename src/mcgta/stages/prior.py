@@ -7,7 +7,7 @@ what clusters look like over all, and each local model becomes its maximum-a-pos
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -17,6 +17,7 @@ from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
 from mcgta.runtime.archive import Archived
+from mcgta.runtime.rules import INF, Rule, check_value
 from mcgta.runtime.types import Array
 
 MAX_COMPONENTS = 10
@@ -31,11 +32,13 @@ class MixturePrior(Archived):
     shares : (K,) mixing proportions
     means : (K, d)
     covariances : (K, d, d) positive definite
+    strength : weight of the prior, in observations; None is that of the neighbourhood
     """
 
     shares: Array
     means: Array
     covariances: Array
+    strength: float | None = None
 
     def __post_init__(self) -> None:
         k, d = self.means.shape
@@ -62,6 +65,29 @@ class MixturePrior(Archived):
         apart = self.means[None, :, :] - mean[:, None, :]
         cov = np.einsum("nk,kde->nde", weight, self.covariances) + np.einsum("nk,nkd,nke->nde", weight, apart, apart)
         return mean, cov
+
+
+@dataclass(frozen=True)
+class GaussianMixturePrior(Archived):
+    """Options of a global Gaussian mixture as prior of the local models.
+
+    Attributes
+    ----------
+    n_components : components of the mixture; None takes the number of 1 to 10 with the least BIC
+    strength : weight of the prior, in observations; None is that of the neighbourhood
+    """
+
+    n_components: int | None = None
+    strength: float | None = None
+
+    def __post_init__(self) -> None:
+        check_value("n_components", self.n_components, Rule(integer=(1, INF), none=True))
+        check_value("strength", self.strength, Rule(real=(0, INF), above=True, none=True))
+
+    def fit(self, X: Array, *, random_state: int = 0) -> MixturePrior:
+        """Fit the mixture to features (N, d)."""
+        fitted = fit_mixture_prior(X, n_components=self.n_components, random_state=random_state)
+        return replace(fitted, strength=self.strength)
 
 
 def fit_mixture_prior(X: Array, *, n_components: int | None = None, random_state: int | None = 0) -> MixturePrior:

@@ -1,4 +1,4 @@
-"""Adding observations to a fit: what nothing new is near to is taken from there.
+"""Observations added to a fit: what nothing new is near to is taken from there.
 
 Only models whose neighbourhood has changed are fitted again. With the radius and the semivariogram of before, whether an
 observation is core can change only where a model that has changed is, or was, within the radius; others are not counted again.
@@ -6,106 +6,106 @@ observation is core can change only where a model that has changed is, or was, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
-from mcgta.clustering.backend import Backend
+from mcgta.clustering.clustering import NeighborSearch
+from mcgta.clustering.membership import Membership
 from mcgta.clustering.tree_search import TreeSearch
-from mcgta.observations import Observations, check_columns, check_group_names, need_groups, sort_observations
-from mcgta.pipeline import Algorithm, Stages
+from mcgta.fit import EVIDENCE, Fit, Labelling, assemble, label_by_clusterer, label_by_evidence
+from mcgta.observations import Observations, check_columns, sort_observations
+from mcgta.pipeline import (
+    Prepared,
+    StageCache,
+    choose_backend_for,
+    listed_neighbors,
+    models_key,
+    models_on,
+    open_search,
+    prepare,
+)
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_distances, read_positions
 from mcgta.runtime.parallel import tiles
-from mcgta.runtime.progress import stage
+from mcgta.runtime.progress import note, stage
+from mcgta.runtime.rules import read_level
 from mcgta.runtime.types import Array, Index, Labels, Mask
 from mcgta.runtime.warnings import warn
+from mcgta.selection.auto import Selection, select
+from mcgta.settings import Settings
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
-from mcgta.stages.prior import MixturePrior
-from mcgta.stages.semivariogram.curve import Semivariogram
+from mcgta.updating.joining import check_group_names, need_groups
 
-_TILE = 8192
-_FEW = 1 / 8  # share of changed models up to which it pays to ask who is near them
+_TILE_ROWS = 8192
+_FEW_CHANGED = 1 / 8  # share of changed models up to which it pays to look for what is near them
 
 
-@dataclass(frozen=True, eq=False)
-class Before:
-    """What a fit knows before observations are added, in the user's order of rows.
+def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) -> Fit:
+    """Return the fit on the observations of another one and new ones, which follow the others in the user's order.
 
-    Attributes
-    ----------
-    X : (N, d) features, without lags
-    names : of the features, where they have some
-    positions : where the observations are
-    models : their local models; None for a dissimilarity of features
-    prior : the global mixture, if any
-    semivariogram : to be used again; None to estimate it anew
-    n_neighbors : size of the neighbourhoods
-    seed : of everything that is random
-    failed, cores : rows without a model, and core ones
-    tree : over the models, if there is one
+    Semivariogram, margin and radius are those of before, unless they are to be estimated anew (``refresh``). Clusters are
+    numbered by their old members.
     """
-
-    X: Array
-    names: Any
-    positions: Positions
-    models: LocalModels | None
-    prior: MixturePrior | None
-    semivariogram: Semivariogram | None
-    n_neighbors: int
-    seed: int
-    failed: Index
-    cores: Index
-    tree: TreeSearch | None
-
-    def sort(self, X: Array, positions: Positions, lags: int) -> Observations:
-        """Bring observations into canonical order, with the neighbourhoods and the seed of the fit."""
-        return sort_observations(X, positions, n_neighbors=self.n_neighbors, lags=lags, seed=self.seed)
-
-
-def append_stages(
-    before: Before, X: Array, positions: Any, groups: Any, algorithm: Algorithm, backend: Backend
-) -> tuple[Stages, TreeSearch | None]:
-    """Return what a fit on the observations of before and the new ones has computed when the clustering begins.
-
-    ``X``, ``positions`` and ``groups`` are those of the new observations, which follow the others in the user's order. The
-    tree is that of the backend, if it takes one.
-    """
-    places = join_positions(before.positions, X.shape[0], positions, groups)
-    every = np.concatenate([before.X, X])
-    check_columns(every, before.names, algorithm.dissimilarity)
-    data = before.sort(every, places, algorithm.lags)
+    settings = _settings_for(fit, refresh=refresh)
+    count = len(fit.data.positions) + X.shape[0]
+    listed = 2 * listed_neighbors(positions, settings)  # before and after
+    backend = choose_backend_for((count, X.shape[1]), settings, neighbors=listed)
+    places = join_positions(_user_positions(fit), X.shape[0], positions, groups)
+    every = np.concatenate([fit.data.raw, X])
+    check_columns(every, fit.names, settings.dissimilarity)
+    data = _sort(fit, every, places)
     if positions is not None:
-        _report_repeated(data, before.X.shape[0])
-    old = before.sort(before.X, before.positions, algorithm.lags)
-    models, fresh = before.models, np.ones(data.order.size, dtype=bool)
-    if models is not None:
-        models, fresh = _extend(models, old, data, before.prior, algorithm)
-    kept, failed = algorithm.comparable(data, models)
-    there = data.positions.take(kept)
-    dissimilarity = algorithm.compare(data.X[kept], models and models.take(kept), data.seed)
-    if backend.name == "dense":
-        dissimilarity.matrix()
-    semivariogram = before.semivariogram
-    if semivariogram is None:
-        semivariogram = algorithm.fit_semivariogram(dissimilarity, there, data.seed)
-    significance = algorithm.significance(data, models, kept) if algorithm.asks_for_levels else None
-    margin = algorithm.choose_margin(significance, there, semivariogram, data.seed)
-    loss = algorithm.loss(dissimilarity, there, semivariogram, margin)
-    stages = Stages(data, before.prior, models, kept, failed, loss, significance=significance)
-    if backend.name != "tree":
-        return stages, None
-    with stage("tree"):
-        tree = TreeSearch.of(stages.loss)
-    # Cores of clusters that were too small are not among those of before.
-    same = (
-        before.semivariogram is not None and algorithm.clusterer == "dbscan" and (algorithm.min_cluster_size or 1) == 1
-    )
-    if same and before.tree is not None and fresh.sum() <= _FEW * fresh.size and _same_reach(before.tree, tree):
-        stages = replace(stages, cores=_known_cores(before, before.tree, old, stages, tree, fresh, algorithm))
-    return stages, tree
+        _warn_of_repeated(data, len(fit.data.positions))
+    cache = StageCache(priors={models_key(settings, data): fit.prior})
+    changed = np.ones(data.order.size, dtype=bool)
+    if fit.models is not None:
+        models, changed = _extend(fit, data, settings)
+        cache.models[models_key(settings, data)] = models
+    prepared = prepare(data, settings, cache, backend=backend)
+    selection = None
+    if fit.labelling.source == EVIDENCE:
+        selection = _search_again(fit, data)
+        labelling = label_by_evidence(prepared, selection)
+    else:
+        cores = None
+        if backend.name == "tree":
+            cores = _known_cores(fit, prepared, open_search(prepared, backend, cache), changed, refresh=refresh)
+        labelling, backend = label_by_clusterer(prepared, backend, cache, cores)
+    prepared = replace(prepared, settings=fit.settings)
+    labelling = _number_by_old_members(fit, data, labelling)
+    share = _changed_share(fit, data, labelling)
+    note(f"{share:.1%} of the observations of before have changed cluster")
+    appended = assemble(fit.asked, prepared, labelling, backend, fit.names, selection, cache)
+    return replace(appended, changed_share=share)
+
+
+def _settings_for(fit: Fit, *, refresh: bool) -> Settings:
+    """Return the settings to run Algorithm 1 with: what depends on the data stays as it was, unless refreshed."""
+    if refresh:
+        return fit.settings
+    values: dict[str, Any] = {"margin": fit.margin, "semivariogram": fit.semivariogram, "max_lag": None}
+    settings = fit.settings
+    if settings.clusterer == "dbscan" or read_level(settings.eps) is not None:
+        values["eps"] = "auto" if np.isnan(fit.labelling.eps) else fit.labelling.eps
+    return settings.having(**values)
+
+
+def _search_again(fit: Fit, data: Observations) -> Selection:
+    """Search for labels on all observations, with the settings as they were chosen."""
+    return select(fit.settings.having(refine="all", n_clusters=fit.asked.n_clusters), data, StageCache())
+
+
+def _user_positions(fit: Fit) -> Positions:
+    return fit.data.positions.take(fit.data.back)
+
+
+def _sort(fit: Fit, X: Array, positions: Positions) -> Observations:
+    """Bring observations into canonical order, with the neighbourhoods and the seed of the fit."""
+    return sort_observations(X, positions, n_neighbors=fit.data.n_neighbors, lags=fit.settings.lags, seed=fit.data.seed)
 
 
 def join_positions(places: Positions, count: int, positions: Any, groups: Any) -> Positions:
@@ -140,7 +140,7 @@ def _go_on(places: Positions, new: Positions) -> Positions:
     return replace(new, coordinates=new.coordinates + first[new.groups, None])
 
 
-def _report_repeated(data: Observations, fitted: int) -> None:
+def _warn_of_repeated(data: Observations, fitted: int) -> None:
     """Warn of new times that the fit has already, as it would be of repeated ones: rows may have been given twice."""
     if data.positions.metric != "time":
         return
@@ -157,19 +157,20 @@ def _report_repeated(data: Observations, fitted: int) -> None:
         )
 
 
-def _extend(
-    models: LocalModels, old: Observations, data: Observations, prior: MixturePrior | None, algorithm: Algorithm
-) -> tuple[LocalModels, Mask]:
-    """Return the models of all observations, in canonical order, and which are new; ``models`` are in the user's order."""
+def _extend(fit: Fit, data: Observations, settings: Settings) -> tuple[LocalModels, Mask]:
+    """Return the models of all observations, in canonical order, and which of them are new."""
+    assert fit.models is not None
     with stage("neighbourhoods"):
-        then, now = (
-            find_neighborhoods(each.positions, each.n_neighbors, weights=algorithm.weights) for each in (old, data)
-        )
-        fresh = outdated(old, then, data, now, slides=algorithm.covariance != "min_cov_det")
-    rows = np.flatnonzero(fresh)
-    source = data.order.copy()
-    source[rows] = len(models) + np.arange(rows.size)
-    return models.append(algorithm.models_on(data.X, now.take(rows), prior, data.seed)).take(source), fresh
+        then = find_neighborhoods(fit.data.positions, fit.data.n_neighbors, weights=settings.weights)
+        now = find_neighborhoods(data.positions, data.n_neighbors, weights=settings.weights)
+        changed = outdated(fit.data, then, data, now, slides=settings.covariance != "min_cov_det")
+    rows = np.flatnonzero(changed)
+    known = np.flatnonzero(~changed)
+    source = np.empty(data.order.size, dtype=np.int64)
+    source[known] = fit.data.back[data.order[known]]
+    source[rows] = len(fit.models) + np.arange(rows.size)
+    fresh = models_on(data.X, now.take(rows), settings, fit.prior, data.seed)
+    return fit.models.append(fresh).take(source), changed
 
 
 def outdated(
@@ -200,7 +201,7 @@ def outdated(
         between = (count[starts + now.n_neighbors] > count[starts]) & (starts >= 0)
         out[known] |= between | (_named(data.order, starts) != _named(old.order, then.starts[before]))
         return out
-    for part in tiles(known.size, _TILE):
+    for part in tiles(known.size, _TILE_ROWS):
         here, there = now.members(known[part]), then.members(before[part])
         same = _named(data.order, here) == _named(old.order, there)
         out[known[part]] |= ~same.all(axis=1) | (touched[here] & (here >= 0)).any(axis=1)
@@ -221,27 +222,36 @@ def _place_in_block(near: Neighborhoods | TimeWindows) -> Index:
 
 
 def _known_cores(
-    before: Before,
-    old_tree: TreeSearch,
-    old: Observations,
-    stages: Stages,
-    tree: TreeSearch,
-    fresh: Mask,
-    algorithm: Algorithm,
-) -> Labels:
+    fit: Fit, prepared: Prepared, search: NeighborSearch, changed: Mask, *, refresh: bool
+) -> Labels | None:
     """Tell of each row of the loss whether it is core, 1, or not, 0, as far as that follows from the fit of before; -1 else.
 
     A core one stays core unless a model that is no more was within the radius; any other stays none unless a new model is.
+    None where nothing is known.
     """
-    count, eps = stages.data.order.size, float(algorithm.eps)
-    changed, core, lost = (np.zeros(count, dtype=bool) for _ in range(3))
-    changed[stages.data.order] = fresh
-    core[before.cores] = True
-    compared = old.order[~np.isin(old.order, before.failed)]
-    lost[compared] = old_tree.near(eps, changed[compared])
-    rows = stages.rows
-    gained = tree.near(eps, changed[rows])
-    sure = ~changed[rows] & ~np.where(core[rows], lost[rows], gained)
+    settings = fit.settings
+    rule = fit.labelling.rule
+    # Cores of clusters that were too small are not among those of before.
+    same = not refresh and settings.clusterer == "dbscan" and (settings.min_cluster_size or 1) == 1
+    if not same or not isinstance(search, TreeSearch) or not isinstance(rule, Membership):
+        return None
+    before = fit.derived.search
+    if changed.sum() > _FEW_CHANGED * changed.size or not isinstance(before, TreeSearch):
+        return None
+    if settings.refine == "noise" or not _same_reach(before, search):
+        return None
+    eps = fit.labelling.eps
+    data = prepared.data
+    touched = np.zeros(data.order.size, dtype=bool)
+    touched[data.order] = changed
+    core = np.zeros(data.order.size, dtype=bool)
+    core[fit.data.order[rule.anchors]] = True
+    compared = fit.data.order[fit.derived.prepared.kept]
+    lost = np.zeros(data.order.size, dtype=bool)
+    lost[compared] = before.near(eps, touched[compared])
+    rows = prepared.rows
+    gained = search.near(eps, touched[rows])
+    sure = ~touched[rows] & ~np.where(core[rows], lost[rows], gained)
     return np.where(sure, core[rows], -1).astype(np.int64)
 
 
@@ -259,3 +269,38 @@ def _same_reach(then: TreeSearch, now: TreeSearch) -> bool:
         if (nearer != np.searchsorted(times, times + (high + slack), side="right")).any():
             return False
     return True
+
+
+def _number_by_old_members(fit: Fit, data: Observations, labelling: Labelling) -> Labelling:
+    """Give clusters the numbers of those before that they have most members of; new ones follow."""
+    before, now = _old_labels(fit, data, labelling)
+    size = labelling.n_clusters
+    old_size = fit.labelling.n_clusters
+    if size == 0 or old_size == 0:
+        return labelling
+    inside = (before >= 0) & (now >= 0)
+    table = np.zeros((size, old_size), dtype=np.int64)
+    np.add.at(table, (now[inside], before[inside]), 1)
+    mine, theirs = linear_sum_assignment(-table)
+    names = np.full(size, -1, dtype=np.int64)
+    shared = table[mine, theirs] > 0
+    names[mine[shared]] = theirs[shared]
+    free = iter(number for number in range(size + old_size) if number not in set(theirs[shared].tolist()))
+    for k in np.flatnonzero(names < 0):
+        names[k] = next(free)
+    order = np.argsort(names, kind="stable")  # without gaps, in the order of the old numbers
+    rank = np.empty(size, dtype=np.int64)
+    rank[order] = np.arange(size)
+    return labelling.renumbered(rank)
+
+
+def _changed_share(fit: Fit, data: Observations, labelling: Labelling) -> float:
+    """Return the share of the observations of before whose cluster is another now, noise being one of its own."""
+    before, now = _old_labels(fit, data, labelling)
+    return float(np.mean(before != now))
+
+
+def _old_labels(fit: Fit, data: Observations, labelling: Labelling) -> tuple[Labels, Labels]:
+    """Return the labels before and now of the observations of the earlier fit, in the user's order."""
+    count = len(fit.data.positions)
+    return fit.labels, labelling.labels[data.back][:count]

@@ -1,184 +1,175 @@
-"""Placing new observations in the clusters of a fit."""
+"""New observations placed in the clusters of a fit, by the rule that made its labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mcgta.clustering.membership import Membership
-from mcgta.clustering.tree_search import Anchors, TreeSearch
-from mcgta.observations import Joined, New, Observations, join_new
-from mcgta.positions.positions import Positions
-from mcgta.runtime.parallel import tiles
-from mcgta.runtime.progress import stage
+from mcgta.fit import Fit
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
-from mcgta.stages.dissimilarity.dissimilarity import incomparable
-from mcgta.stages.lags import stack_lags
-from mcgta.stages.local_models import LocalModels
-from mcgta.stages.loss import Loss
-from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
+from mcgta.selection.cluster_models import ClusterModels
+from mcgta.selection.field import LISTED
+from mcgta.updating.by_density import DensityReference, anchor_tree, place_by_density
+from mcgta.updating.by_models import Placed, SeriesContext, place_by_models
+from mcgta.updating.joining import Joined, New, join_new, read_new
 from mcgta.updating.surroundings import Surroundings
 
-_ENTRIES = 2**22  # of a table of losses to all anchors
+UNLIKE_SHARE = 0.1
+"""Share of new observations, beyond the reach of 99 % of the fit's, from which on a warning says so."""
 
-FitModels = Callable[[Array, Neighborhoods | TimeWindows], LocalModels]
-MakeLoss = Callable[[Array, LocalModels | None, Positions], Loss]
-
-
-@dataclass(frozen=True, eq=False)
-class AnchoredTree:
-    """The tree of a fit, with the anchors of its clusters.
-
-    Attributes
-    ----------
-    tree, anchors : what is searched
-    rows : (A,) the anchors' rows in the tree's loss, ascending
-    """
-
-    tree: TreeSearch
-    anchors: Anchors
-    rows: Index
+_FEW = 5  # observations that are no reason to warn
+_NEW = -2  # label of an observation that is to be placed
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
-    """What the placing of new observations needs to know of a fit.
+class Prediction:
+    """Clusters of M observations.
 
     Attributes
     ----------
-    labels : (N,) of the observations of the fit, in the user's order
-    data : those, in canonical order
-    models : their local models, in the user's order; None for a dissimilarity of features
-    membership : its anchors, by rows of ``data``, ascending
-    tree : through which they are found; None where new observations are compared with all of them
-    surroundings : finds the observations of the fit that new ones are modelled on; None where all are looked through
+    labels : (M,) -1 for noise
+    strengths : (M,) in [0, 1]: of membership by density, or the probability of the cluster
     """
 
     labels: Labels
-    data: Observations
-    models: LocalModels | None
-    membership: Membership
-    tree: AnchoredTree | None = None
-    surroundings: Surroundings | None = None
-
-    @classmethod
-    def of(
-        cls,
-        labels: Labels,
-        data: Observations,
-        kept: Index,
-        models: LocalModels | None,
-        membership: Membership,
-        tree: TreeSearch | None,
-        *,
-        min_samples: int,
-        lags: int,
-    ) -> Reference:
-        """Bring the anchors into canonical order; ``kept`` are the rows of ``data`` that the tree is about."""
-        rows = np.flatnonzero(np.isin(data.order[kept], membership.anchors))
-        membership = replace(membership.reorder(data.order[kept[rows]]), anchors=kept[rows])
-        if tree is None:
-            return cls(labels, data, models, membership)
-        anchored = surroundings = None
-        if rows.size:
-            anchors = tree.anchors(rows, membership.own, float(membership.radii.max()), min_samples)
-            anchored = AnchoredTree(tree, anchors, rows)
-        if data.positions.kind is not None:
-            surroundings = Surroundings(data.positions, max(data.n_neighbors, lags + 1), lags)
-        return cls(labels, data, models, membership, anchored, surroundings)
-
-    def join(self, new: New) -> Joined:
-        """Join new observations to those of the fit that their models may need."""
-        return join_new(self.data, new, self.surroundings)
+    strengths: Array
 
 
-def place_new(
-    fit: Reference,
-    new: New,
-    *,
-    strengths_of_fit: Callable[[], Array] | None,
-    lags: int,
-    weights: str,
-    dissimilarity: str,
-    fit_models: FitModels,
-    make_loss: MakeLoss,
-) -> tuple[Labels, Array]:
-    """Return the clusters and strengths of the rows given; those that the fit knows keep what they have.
+def predict(fit: Fit, X: Array, positions: Any, groups: Any, *, strengths: bool) -> Prediction:
+    """Place observations; those that the fit knows keep their labels. ``strengths`` of the latter are found where wanted."""
+    new = read_new(fit.data.positions, X, positions, groups)
+    count = X.shape[0]
+    labels = np.full(count, -1, dtype=np.int64)
+    firmness = np.zeros(count)
+    rule = fit.labelling.rule
+    if isinstance(rule, ClusterModels):
+        joined, placed = _place_by_models(fit, rule, new)
+        labels[joined.fresh] = placed.labels
+        firmness[joined.fresh] = placed.probabilities[np.arange(placed.labels.size), placed.labels]
+        _warn_of_unlike(rule, new.X[joined.fresh], placed.labels, joined.fresh)
+    elif isinstance(rule, Membership):
+        reference = _refer(fit)
+        joined = join_new(fit.data, new, reference.surroundings)
+        if joined.fresh.size:
+            reached = place_by_density(reference, joined, new.groups[joined.fresh])
+            labels[joined.fresh] = reached.labels
+            firmness[joined.fresh] = reached.strengths
+            _warn_of_failures(reached.failures, joined.fresh)
+            _warn_of_noise(fit, reached.labels)
+    else:  # no feature varies, and there is one cluster at most
+        joined = join_new(fit.data, new)
+        labels[joined.fresh] = fit.labelling.labels.max(initial=-1)
+        firmness[joined.fresh] = labels[joined.fresh] >= 0
+    _repeat_known(fit, joined, labels, firmness, strengths=strengths)
+    return Prediction(labels, firmness)
 
-    Strengths of the fit are asked for when needed; without a function for it the strengths of known rows are left out.
-    """
-    joined, count = fit.join(new), new.X.shape[0]
-    labels, strengths = np.full(count, -1, dtype=np.int64), np.zeros(count)
+
+def predict_probabilities(fit: Fit, X: Array, positions: Any, groups: Any) -> Array:
+    """Return (M, K) probabilities of the clusters, by their models, whatever made the labels."""
+    new = read_new(fit.data.positions, X, positions, groups)
+    size = fit.labelling.n_clusters
+    models = fit.derived.cluster_models
+    if size < 2 or models is None:
+        return np.ones((X.shape[0], size)) / max(size, 1)
+    joined, placed = _place_by_models(fit, models, new)
+    probabilities = np.empty((X.shape[0], size))
+    probabilities[joined.fresh] = placed.probabilities
     again = joined.known >= 0
-    labels[again] = fit.labels[joined.known[again]]
-    if strengths_of_fit is not None and again.any():
-        strengths[again] = strengths_of_fit()[joined.known[again]]
+    probabilities[again] = fit.derived.probabilities[fit.data.back[joined.known[again]]]
+    return probabilities
+
+
+def _place_by_models(fit: Fit, rule: ClusterModels, new: New) -> tuple[Joined, Placed]:
+    """Join new observations to those of the fit that stand near them, and place them by cluster models."""
+    positions = fit.data.positions
+    reach = max(LISTED, fit.settings.lags)
+    context: SeriesContext | Surroundings | None = None
+    if positions.metric == "time":
+        context = SeriesContext(positions, reach)
+    elif positions.kind is not None:
+        context = fit.derived.surroundings(max(reach, rule.overlap) + 1, fit.settings.lags)
+    joined = join_new(fit.data, new, context)
+    labels = np.r_[fit.labelling.labels[joined.around], np.full(joined.fresh.size, _NEW)]
     if joined.fresh.size == 0:
-        return labels, strengths
-
-    size = joined.around.size
-    X = stack_lags(joined.X, joined.positions, lags)
-    X[:size] = fit.data.X[joined.around]  # which know nothing of new ones before them
-    if fit.models is None:
-        models, failures = None, incomparable(X[size:], dissimilarity)
-    else:
-        models = fit_models(X, _neighborhoods(joined.positions, size, fit.data.n_neighbors, weights))
-        failures = models.failures
-    _report(failures, joined.fresh)
-
-    placed = np.setdiff1d(np.arange(joined.fresh.size), list(failures))
-    if placed.size == 0:
-        return labels, strengths
-    where, models = joined.fresh[placed], models and models.take(placed)
-    if fit.tree is not None:
-        places = joined.positions.take(size + placed)
-        parts = make_loss(X[size + placed], models, places).dissimilarity.parts
-        reach, rows = fit.tree.tree.place(fit.tree.anchors, parts, places, new.groups[where])
-        labels[where], strengths[where] = fit.membership.place(reach, np.searchsorted(fit.tree.rows, rows))
-        return labels, strengths
-    anchors = fit.membership.anchors  # rows of what is joined, since all of the fit is, unless there are none
-    if fit.models is not None and models is not None:
-        models = fit.models.take(fit.data.order[anchors]).append(models)
-    both = np.concatenate([anchors, size + placed])
-    loss = make_loss(X[both], models, joined.positions.take(both))
-    with stage("placing", placed.size) as advance:
-        for part in tiles(placed.size, max(1, _ENTRIES // max(anchors.size, 1))):
-            losses = loss.between(anchors.size + np.arange(part.start, part.stop), np.arange(anchors.size))
-            labels[where[part]], strengths[where[part]] = fit.membership.assign(losses)
-            advance(part.stop - part.start)
-    return labels, strengths
+        return joined, Placed(np.empty(0, dtype=np.int64), np.empty((0, len(rule))))
+    X = joined.stacked(fit.data, fit.settings.lags)
+    return joined, place_by_models(rule, X, joined.positions, labels)
 
 
-def _neighborhoods(positions: Positions, fitted: int, n: int, weights: str) -> Neighborhoods | TimeWindows:
-    """Neighbourhoods of the new observations: in the fit for those within its reach, among all beyond it."""
-    of_fit = np.arange(len(positions)) < fitted
-    new = np.arange(fitted, len(positions))
-    near = find_neighborhoods(positions, n, weights=weights, of=new, among=of_fit)
-    far = np.ones(new.size, dtype=bool)
-    rows = np.flatnonzero(near.complete)
-    if rows.size:
-        others = np.where(near.indices[rows] == new[rows, None], np.inf, near.distances[rows])
-        closest = near.indices[rows][np.arange(rows.size), others.argmin(axis=1)]
-        around = find_neighborhoods(positions, n, of=closest, among=of_fit)
-        reach = np.sort(around.distances, axis=1)[:, -(-n // 4)]
-        far[rows] = ~(others.min(axis=1) <= reach)
-    if not far.any():
-        return near
-    out = {name: getattr(near, name).copy() for name in ("indices", "distances", "weights")}
-    beyond = find_neighborhoods(positions, n, weights=weights, of=new[far])
-    for name, values in out.items():
-        values[far] = getattr(beyond, name)
-    return Neighborhoods(new, **out)
+def _refer(fit: Fit) -> DensityReference:
+    """Return what new observations are placed by, prepared by the first call."""
+    derived = fit.derived
+    if derived.density_reference is None:
+        rule = fit.labelling.rule
+        assert isinstance(rule, Membership)
+        tree = derived.tree
+        # Radii need the densities of all, and so does a comparison with all; else those nearby will do.
+        if np.isnan(rule.radii).any() or (tree is None and np.isnan(rule.own).any()):
+            rule = derived.membership
+        surroundings = None
+        anchored = None
+        if tree is not None:
+            anchored = anchor_tree(tree, derived.prepared.kept, rule, fit.min_samples)
+            if fit.data.positions.kind is not None:
+                lags = fit.settings.lags
+                surroundings = derived.surroundings(max(fit.data.n_neighbors, lags + 1), lags)
+        derived.density_reference = DensityReference(
+            data=fit.data,
+            settings=fit.settings,
+            prior=fit.prior,
+            semivariogram=fit.semivariogram,
+            margin=fit.margin,
+            models=fit.models,
+            membership=rule,
+            tree=anchored,
+            surroundings=surroundings,
+        )
+    return derived.density_reference
 
 
-def _report(failures: dict[int, str], rows: Index) -> None:
+def _repeat_known(fit: Fit, joined: Joined, labels: Labels, firmness: Array, *, strengths: bool) -> None:
+    """Give observations of the fit what they have there, in place."""
+    again = np.flatnonzero(joined.known >= 0)
+    if again.size == 0:
+        return
+    rows = fit.data.back[joined.known[again]]
+    labels[again] = fit.labelling.labels[rows]
+    if strengths:
+        firmness[again] = fit.derived.strengths[rows]
+
+
+def _warn_of_failures(failures: dict[int, str], rows: Index) -> None:
     if failures:
         first, reason = next(iter(failures.items()))
         warn(
             f"{len(failures)} of {rows.size} new observations have no model and are labelled noise; row {rows[first]}: "
-            f"{reason}",
-            UserWarning,
+            f"{reason}"
+        )
+
+
+def _warn_of_noise(fit: Fit, labels: Labels) -> None:
+    """Warn where the clusters of the fit leave most new observations out."""
+    share = float(np.mean(labels < 0))
+    usual = float(np.mean(fit.labelling.labels < 0))
+    if share > max(0.5, 2 * usual) and np.sum(labels < 0) > _FEW:
+        warn(
+            f"{share:.0%} of {labels.size} new observations are noise, {usual:.0%} of those of the fit: they are unlike what the "
+            "clusterer has seen; use append, or fit with refine='auto', whose clusters have models"
+        )
+
+
+def _warn_of_unlike(rule: ClusterModels, X: Array, labels: Labels, rows: Index) -> None:
+    """Warn where more new observations than usual are farther from their clusters than the fit's own are."""
+    if labels.size == 0 or X.shape[1] <= rule.columns.max(initial=-1):
+        return
+    unlike = np.flatnonzero(rule.distances(X, labels) > rule.typical_distances[labels])
+    if unlike.size > max(_FEW, UNLIKE_SHARE * labels.size):
+        listed = ", ".join(map(str, np.sort(rows[unlike])[:3]))
+        warn(
+            f"{unlike.size} of {labels.size} new observations are unlike anything in the fit, such as rows {listed}: farther from "
+            "the centre of their cluster than 99 % of its members; append them, or fit again, if they are a new state"
         )

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from mcgta.clustering.clustering import of_members
 from mcgta.clustering.linkage import SingleLinkage
-from mcgta.estimator import MCGTA
-from mcgta.pipeline import Algorithm, Stages
+from mcgta.fit import place_noise
+from mcgta.observations import Observations, sort_observations
+from mcgta.pipeline import (
+    Prepared,
+    StageCache,
+    choose_backend_for,
+    cluster,
+    models_key,
+    prepare,
+    search_neighbors,
+    smallest_cluster,
+)
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Labels
-from mcgta.selection.auto import settle_plainly
-from mcgta.selection.trials import CachedSearch
+from mcgta.selection.auto import CachedSearch
+from mcgta.settings import Settings, names_of
 from mcgta.stages.dissimilarity.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
 from mcgta.stages.local_models import LocalModels
 from mcgta.validation.grid import DENSITY, LOSS, Grid, Values
@@ -21,118 +33,123 @@ from mcgta.validation.shelf import Shelf, take_fingerprint
 
 
 class Fits:
-    """Fits of the same observations.
+    """Clusterings of the same observations.
 
     Parameters
     ----------
-    X, positions, groups : as the user gave them
-    features, places : the same, read
-    params : of the estimator; a setting replaces some of them
+    features, places : of the observations, in the user's order
+    settings : of the estimator; a setting of the grid replaces some of them
     shelf : where local models are kept
-    memory : how many fits, and local models, to remember
+    memory : how many sets of local models, with what is computed from them, to remember
     """
 
-    def __init__(
-        self,
-        X: Any,
-        positions: Any,
-        groups: Any,
-        *,
-        features: Array,
-        places: Positions,
-        params: Mapping[str, Any],
-        shelf: Shelf,
-        memory: int = 1,
-    ) -> None:
-        self._data = {"X": X, "positions": positions, "groups": groups}
-        self._features, self._places = features, places
-        self._params = dict(params)
-        self._shelf, self._memory = shelf, memory
-        self._models: dict[str, LocalModels] = {}
-        self._fits: dict[str, MCGTA] = {}
-        self._near: dict[str, tuple[Stages, CachedSearch]] = {}
+    def __init__(self, features: Array, places: Positions, settings: Settings, shelf: Shelf, memory: int = 1) -> None:
+        self._features = features
+        self._places = places
+        self._settings = settings
+        self._shelf = shelf
+        self._memory = memory
+        self._caches: dict[Any, StageCache] = {}
+        self._searches: dict[Any, tuple[Prepared, CachedSearch]] = {}
 
     def labellings(
         self, grid: Grid, models: Values, curve: Values, loss: Values, density: Values
     ) -> Iterator[tuple[Values, Labels]]:
-        """Yield the settings for each radius, in plain parameters, and the labels of each."""
-        fit = self._fit(models, curve)
-        inner = _state_plainly(fit, loss, density)
-        algorithm, stages, near = self._find_near(fit, repr((models, curve)), inner)
-        clusterer, (name, radii) = inner["clusterer"], grid.radii(inner["clusterer"])
-        cuts, dense = None, algorithm.dense(fit.n_neighbors_)
-        if dense <= len(near) and (clusterer == "dbscan" or name == "eps_quantile"):
-            cuts = SingleLinkage.of(near, dense)
+        """Yield the settings for each radius, in plain parameters, and the labels of each, in the user's order."""
+        base = self._prepare(self._settings.having(**models, **curve, **_NEUTRAL))
+        inner = _state_plainly(base, loss, density)
+        prepared, search = self._open_search(base, {**models, **curve}, inner)
+        clusterer = inner["clusterer"]
+        name, radii = grid.radii(clusterer)
+        linkage = None
+        enough = prepared.min_samples <= len(search)
+        if enough and (clusterer == "dbscan" or name == "eps_quantile"):
+            linkage = SingleLinkage.of(search, prepared.min_samples)
         if name == "eps_quantile":
-            heights = np.empty(0) if cuts is None else cuts.linkage[:, 2]
+            heights = np.empty(0) if linkage is None else linkage.linkage[:, 2]
             radii = tuple(dict.fromkeys(np.quantile(heights, radii).tolist())) if heights.size else (0.0,)
         for eps in radii:
             if clusterer != "dbscan":
-                found = algorithm.having(eps=eps).cluster(near, stages)[0].labels
-            elif cuts is not None:
-                found = cuts.labels_at(eps, min_cluster_size=algorithm.min_cluster_size or 1)
-            else:  # nobody can be a core
-                found = np.full(len(near), -1)
-            labels = np.full(fit.labels_.size, -1, dtype=np.int64)
-            labels[stages.rows] = algorithm.place_noise(found, stages)
-            yield {**models, **curve, **inner, "eps": float(eps)}, labels
+                settings = prepared.settings.having(eps=eps)
+                labels = cluster(replace(prepared, settings=settings), search)[0].labels
+            elif linkage is not None:
+                labels = linkage.labels_at(eps, min_cluster_size=smallest_cluster(prepared.settings) or 1)
+            else:  # too few observations for any to be core
+                labels = np.full(len(search), -1)
+            labels = place_noise(of_members(labels, eps), prepared).labels
+            yield {**models, **curve, **inner, "eps": float(eps)}, prepared.spread_out(labels)[prepared.data.back]
 
-    def _find_near(self, fit: MCGTA, key: str, inner: Values) -> tuple[Algorithm, Stages, CachedSearch]:
-        """Return what is to be clustered, and who tells what is near, which is the same for every density."""
-        # The radius is of the size of those to come, so that who answers is chosen for such.
-        params = {**inner, "eps": fit.semivariogram_.sill_}
-        loss = repr((key, [inner.get(name) for name in LOSS]))
-        if loss not in self._near:
-            self._near.clear()  # of tables there is room for one
-            _, stages, near = fit._find_near(params)
-            self._near[loss] = stages, CachedSearch(near)
-        return settle_plainly(Algorithm({**fit.get_params(deep=False), **params})), *self._near[loss]
+    def _open_search(self, base: Prepared, outer: Values, inner: Values) -> tuple[Prepared, CachedSearch]:
+        """Return the prepared pipeline of a setting, and the neighbour search, which is the same for every density."""
+        # The radius is of the size of those to come, so that the backend is chosen for such.
+        eps = float(base.loss.semivariogram.sill_)
+        settings = self._settings.having(**outer, **{**inner, "eps": eps}).plain()
+        key = repr((outer, [inner.get(name) for name in LOSS]))
+        if key not in self._searches:
+            self._searches.clear()  # of tables there is room for one
+            prepared = self._prepare(settings)
+            backend = choose_backend_for(self._features.shape, settings)
+            search, _ = search_neighbors(prepared, backend, self._cache(settings, prepared.data))
+            self._searches[key] = prepared, CachedSearch(search)
+        prepared, search_once = self._searches[key]
+        return replace(prepared, settings=settings), search_once
 
-    def _fit(self, models: Values, curve: Values) -> MCGTA:
-        """Return a fit with the local models and the semivariogram of a setting; the rest of it does not matter."""
-        key = repr((models, curve))
-        if key not in self._fits:
-            fingerprint = self._fingerprint(models)
-            known = self._find_models(models, fingerprint)
-            neutral = {"beta": 0.0, "margin": 0.0, "clusterer": "dbscan", "eps": 0.0, "min_samples": 1}
-            params = {**self._params, **models, **curve, **neutral, "local_models": known}
-            fit = MCGTA(**params).fit(**self._data)
-            if known is None and fit.local_models_ is not None:
-                _remember(self._models, fingerprint, fit.local_models_, self._memory)
-                self._shelf.keep(fingerprint, fit.local_models_)
-            _remember(self._fits, key, fit, self._memory)
-        return self._fits[key]
+    def _prepare(self, settings: Settings) -> Prepared:
+        settings = settings.plain()
+        data = self._sort(settings)
+        cache = self._cache(settings, data)
+        known = set(cache.models)
+        prepared = prepare(data, settings, cache, backend=choose_backend_for(self._features.shape, settings))
+        fresh = set(cache.models) - known
+        if fresh and prepared.models is not None:
+            self._shelf.keep(self._fingerprint(settings), prepared.models.take(data.back))
+        return prepared
 
-    def _find_models(self, models: Values, fingerprint: str) -> LocalModels | None:
-        if models["dissimilarity"] in FEATURE_BASED:
-            return None
-        if fingerprint not in self._models:
-            kept = self._shelf.find(fingerprint)
+    def _sort(self, settings: Settings) -> Observations:
+        return sort_observations(
+            self._features,
+            self._places,
+            n_neighbors=settings.n_neighbors,
+            lags=settings.lags,
+            seed=int(settings.random_state),
+        )
+
+    def _cache(self, settings: Settings, data: Observations) -> StageCache:
+        """Return what is known for the local models of a setting; of several the oldest is forgotten."""
+        key = models_key(settings, data)
+        if key not in self._caches:
+            if len(self._caches) == self._memory:
+                del self._caches[next(iter(self._caches))]
+            cache = StageCache()
+            kept = self._kept_models(settings)
             if kept is not None:
-                _remember(self._models, fingerprint, kept, self._memory)
-        return self._models.get(fingerprint)
+                cache.models[key] = kept.take(data.order)
+                cache.priors[key] = kept.prior
+            self._caches[key] = cache
+        return self._caches[key]
 
-    def _fingerprint(self, models: Values) -> str:
-        used = ("weights", "lags", "covariance", "alpha", "shrinkage", "prior", "prior_components", "prior_strength")
-        params = {name: self._params[name] for name in (*used, "random_state")} | models
-        if params["dissimilarity"] not in NEEDS_DEFINITE:  # others share their models: only these drop singular ones
-            del params["dissimilarity"]
+    def _kept_models(self, settings: Settings) -> LocalModels | None:
+        if settings.dissimilarity in FEATURE_BASED:
+            return None
+        return self._shelf.find(self._fingerprint(settings))
+
+    def _fingerprint(self, settings: Settings) -> str:
+        params = {name: getattr(settings, name) for name in names_of("models")}
+        if settings.dissimilarity in NEEDS_DEFINITE:  # others share their models: only these drop singular ones
+            params["dissimilarity"] = settings.dissimilarity
         return take_fingerprint(self._features, self._places, params)
 
 
-def _remember(store: dict[str, Any], key: str, value: Any, most: int) -> None:
-    """Put something into a store, in the place of the oldest where it is full."""
-    if len(store) == most:
-        del store[next(iter(store))]
-    store[key] = value
+_NEUTRAL: Values = {"beta": 0.0, "margin": 0.0, "clusterer": "dbscan", "eps": 0.0, "min_samples": 1}
+"""Settings of the loss and the clusterer for a run that ends before these matter."""
 
 
-def _state_plainly(fit: MCGTA, loss: Values, density: Values) -> Values:
+def _state_plainly(base: Prepared, loss: Values, density: Values) -> Values:
     """Turn what is said in sills and neighbours into the estimator's parameters."""
     plain = {**loss, **density}
     if "margin_in_sills" in plain:
-        plain["margin"] = float(plain.pop("margin_in_sills") * fit.semivariogram_.sill_)
+        plain["margin"] = float(plain.pop("margin_in_sills") * base.loss.semivariogram.sill_)
     if "min_samples_in_neighbors" in plain:
         least = 2 if plain["clusterer"] == "optics" else 1
-        plain["min_samples"] = max(least, round(plain.pop("min_samples_in_neighbors") * fit.n_neighbors_))
+        plain["min_samples"] = max(least, round(plain.pop("min_samples_in_neighbors") * base.data.n_neighbors))
     return {name: plain[name] for name in (*LOSS, *DENSITY) if name in plain}

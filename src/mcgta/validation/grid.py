@@ -15,16 +15,13 @@ import numpy as np
 
 from mcgta.clustering.clustering import CLUSTERERS
 from mcgta.runtime.rules import INF, Rule, suggest
-from mcgta.settings import RULES, check_parameters
+from mcgta.settings import RULES, check_parameters, names_of
 
 Values = dict[str, Any]
 
-MODELS = (
-    "n_neighbors", "weights", "lags", "covariance", "alpha", "shrinkage", "prior", "prior_components", "prior_strength",
-    "dissimilarity",
-)  # fmt: skip
-CURVE = ("semivariogram", "bins", "max_lag")
-LOSS = ("beta", "margin", "margin_in_sills", "within_range")
+MODELS = tuple(name for name in names_of("models", "dissimilarity") if name != "random_state")
+CURVE = names_of("semivariogram")
+LOSS = ("beta", "margin", "margin_in_sills", "penalty")
 DENSITY = ("clusterer", "min_samples", "min_samples_in_neighbors", "min_cluster_size")
 RADIUS = ("eps", "eps_quantile")
 LEVELS = (MODELS, CURVE, LOSS, DENSITY, RADIUS)
@@ -94,8 +91,6 @@ def has_effect(name: str, values: Values) -> bool:
         return values.get("beta") != 0
     if name == "alpha":
         return values.get("covariance", "graphical_lasso") == "graphical_lasso"
-    if name == "shrinkage":
-        return values.get("covariance", "shrunk") == "shrunk"
     return True
 
 

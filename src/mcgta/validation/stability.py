@@ -179,9 +179,11 @@ def stability(
     ('stable', 'stable')
     """
     _check(model, n_resamples, share, random_state, n_jobs, progress)
-    places, X = model.positions_, model._X
-    order = places.order(X)  # canonical, so that the order of the rows does not matter
-    places, X, labels = places.take(order), X[order], model.labels_[order]
+    data = model.fitted_.data
+    order = data.order  # canonical, so that the order of the rows does not matter
+    places = data.positions
+    X = data.raw[order]
+    labels = model.fitted_.labelling.labels
     blocks = cut_blocks(places, _block_size(len(places), model.n_neighbors_, share))
     if blocks.max() + 1 < _LEAST:
         raise ValueError(
@@ -216,11 +218,6 @@ def _check(model: Any, n_resamples: Any, share: Any, random_state: Any, n_jobs: 
     if n_jobs == 0:
         raise ValueError("n_jobs=0 is not allowed: n_jobs must be a number of threads, -1 for all cores, or None")
     check_value("progress", progress, RULES["progress"])
-    if model._algorithm.local_models is not None:
-        raise ValueError(
-            "model was fitted with local_models, and there is no telling how those of a resample, whose neighbourhoods are "
-            "others, are to be fitted; fit without local_models"
-        )
 
 
 def _block_size(count: int, n_neighbors: int, share: float) -> int:
@@ -243,12 +240,14 @@ def _draw(blocks: Index, times: int, share: float, seed: int) -> Sequence[Index]
 
 def _parameters(model: MCGTA, n_jobs: int | None) -> dict[str, Any]:
     """Return the parameters that the fit was asked for, for observations as :class:`Positions` has them."""
-    asked, places = dict(model._algorithm.asked), model.positions_
-    asked["metric"] = places.metric if places.matrix is None else "precomputed"
-    asked["metric_params"] = None
-    if places.metric == "spacetime":
-        asked["metric_params"] = {"time_scale": places.time_scale, "space": places.space}
-    asked["random_state"], asked["progress"] = model._seed, False
+    fit = model.fitted_
+    asked = fit.asked.params
+    if fit.data.positions.matrix is not None:
+        asked["metric"] = "precomputed"
+    elif asked["metric"] == "auto":
+        asked["metric"] = fit.data.positions.metric
+    asked["random_state"] = fit.data.seed
+    asked["progress"] = False
     asked["n_jobs"] = asked["n_jobs"] if n_jobs is None else n_jobs
     return asked
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.clustering.backend import tables_up_to
 from mcgta.estimator import MCGTA
 from mcgta.observations import check_neighbors, read_features, sort_observations
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
+from mcgta.runtime.config import config_context, get_config
+from mcgta.runtime.parallel import threads
 from mcgta.runtime.progress import Progress
 from mcgta.runtime.rules import INF, Rule, check_value, draw_seed, read_level
 from mcgta.runtime.types import Array
 from mcgta.runtime.warnings import warn
-from mcgta.settings import RULES, check_parameters
+from mcgta.settings import RULES, Settings, check_parameters
 from mcgta.validation.blocks import BlockSplit, Fold
 from mcgta.validation.fits import Fits
 from mcgta.validation.grid import MODELS, Grid, Values, check_grid, read_grids
@@ -108,24 +109,15 @@ def tune(
     params = _start(estimator, n_jobs, seed, progress)
     features = read_features(MCGTA(), X, ensure_min_samples=2)
     labels = read_labels(y, features.shape[0])
-    places = read_positions(
-        positions, features.shape[0], groups=groups, metric=params["metric"], metric_params=params["metric_params"]
-    )
+    places = read_positions(positions, features.shape[0], groups=groups, metric=params["metric"])
     grids = _read_grids(grid, estimator, params, features, places)
     splits = _split(folds, places, labels)
-    fits = Fits(
-        X,
-        positions,
-        groups,
-        features=features,
-        places=places,
-        params={**params, "progress": False},
-        shelf=shelf,
-        memory=1 if search == "grid" else REMEMBERED,  # a grid is gone through from the outer levels to the inner ones
-    )
+    settings = Settings.of(params)
+    # A grid is gone through from the outer levels to the inner ones.
+    fits = Fits(features, places, settings, shelf, memory=1 if search == "grid" else REMEMBERED)
     scores = Scores(labels, splits, score)
     shown = Progress(progress)
-    with tables_up_to(TABLED):
+    with config_context(table_rows=max(TABLED, get_config().table_rows)), threads(settings.n_jobs):
         if search == "grid":
             _try_all(grids, fits, scores, shown)
             chosen = [scores.best(k) for k in range(len(splits))]
@@ -153,13 +145,13 @@ def _start(estimator: Any, n_jobs: Any, seed: int, progress: Any) -> Values:
     if estimator is not None and not isinstance(estimator, MCGTA):
         raise ValueError(f"estimator={estimator!r} must be an MCGTA, or None")
     params = (MCGTA(random_state=seed) if estimator is None else estimator).get_params(deep=False)
-    if params["local_models"] is not None:
+    if params["refine"] == "all":
         raise ValueError(
-            "estimator has local_models, which are fitted anew for each n_neighbors; use archive= to keep them"
+            "estimator has refine='all', and refined labels do not depend on what is tuned; use 'none', 'noise' or 'auto'"
         )
-    if params["refine"] is True:
+    if params["n_clusters"] != "auto":
         raise ValueError(
-            "estimator has refine=True, and refined labels do not depend on what is tuned; use False or 'auto'"
+            f"estimator has n_clusters={params['n_clusters']!r}, which tune does not heed; leave it at 'auto'"
         )
     if read_level(params["eps"]) is not None:
         raise ValueError(

@@ -1,0 +1,211 @@
+"""A fit in a file: its parts, and whether they fit together when they come out of one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mcgta.clustering.backend import Backend
+from mcgta.clustering.membership import Membership
+from mcgta.fit import CLUSTERER, EVIDENCE, Alternative, Fit, Labelling
+from mcgta.observations import sort_observations
+from mcgta.positions.positions import Positions
+from mcgta.selection.choice import Choice
+from mcgta.selection.cluster_models import ClusterModels
+from mcgta.settings import RULES, SEARCHED, Settings
+from mcgta.stages.local_models import LocalModels
+from mcgta.stages.prior import MixturePrior
+from mcgta.stages.semivariogram.curve import Semivariogram
+
+_NONE = type(None)
+PARTS: dict[str, tuple[type, ...]] = {
+    "asked": (dict,),
+    "settings": (dict,),
+    "X": (np.ndarray,),
+    "names": (np.ndarray, _NONE),
+    "positions": (Positions,),
+    "n_neighbors": (int,),
+    "seed": (int,),
+    "models": (LocalModels, _NONE),
+    "prior": (MixturePrior, _NONE),
+    "failed": (dict,),
+    "semivariogram": (Semivariogram,),
+    "margin": (float, int),
+    "labels": (np.ndarray,),
+    "source": (str,),
+    "rule": (Membership, ClusterModels, _NONE),
+    "eps": (float, int),
+    "ordering": (np.ndarray, _NONE),
+    "reachability": (np.ndarray, _NONE),
+    "backend": (Backend,),
+    "choice": (Choice, _NONE),
+    "alternatives": (list,),
+    "changed_share": (float, int),
+}
+"""What a saved fit consists of, and of which types."""
+
+_LARGEST = 1e60
+
+
+def state_of(fit: Fit) -> dict[str, Any]:
+    """Return the parts of a fit as they are saved; local models and labels are in canonical order."""
+    asked = dict(fit.asked.params)
+    settings = dict(fit.settings.params)
+    for name in ("metric", "clusterer", "progress", "covariance", "dissimilarity"):
+        if not isinstance(asked[name], (str, bool)):
+            raise ValueError(
+                f"{name}={asked[name]!r} is code, and cannot be saved in a file without pickle; save local_models_ and "
+                "semivariogram_ instead"
+            )
+    for params in (asked, settings):
+        if not isinstance(params["random_state"], (int, np.integer)):
+            params["random_state"] = fit.data.seed
+    labelling = fit.labelling
+    return {
+        "asked": asked,
+        "settings": settings,
+        "X": fit.data.raw,
+        "names": None if fit.names is None else fit.names.astype(str),  # scikit-learn holds them as objects
+        "positions": fit.data.positions.take(fit.data.back),
+        "n_neighbors": fit.data.n_neighbors,
+        "seed": fit.data.seed,
+        "models": fit.models,
+        "prior": fit.prior,
+        "failed": fit.failed,
+        "semivariogram": fit.semivariogram,
+        "margin": fit.margin,
+        "labels": labelling.labels,
+        "source": labelling.source,
+        "rule": labelling.rule,
+        "eps": labelling.eps,
+        "ordering": labelling.ordering,
+        "reachability": labelling.reachability,
+        "backend": fit.backend,
+        "choice": fit.choice,
+        "alternatives": [_state_of_alternative(item) for item in fit.alternatives],
+        "changed_share": fit.changed_share,
+    }
+
+
+def read_fit(state: dict[str, Any]) -> Fit:
+    """Return the fit of saved parts; raise a ValueError unless they are there, of their types, and fit together."""
+    _check_types(state)
+    for name in ("asked", "settings"):
+        unknown = set(state[name]) - set(RULES)
+        if unknown:
+            raise ValueError(f"{name} has unknown entries {sorted(unknown)}")
+    asked = Settings.of(state["asked"])
+    settings = Settings.of(state["settings"])
+    _check_sizes(state)
+    _check_labels(state)
+    choice = state["choice"]
+    if choice is not None and set(choice.settings) != set(SEARCHED):
+        raise ValueError(f"choice has settings {sorted(choice.settings)}")
+    data = sort_observations(
+        state["X"], state["positions"], n_neighbors=state["n_neighbors"], lags=settings.lags, seed=state["seed"]
+    )
+    models = state["models"]
+    if models is not None and models.means.shape != data.X.shape:
+        raise ValueError(f"local models {models.means.shape} do not fit features {data.X.shape}")
+    labelling = Labelling(
+        state["labels"], state["source"], state["rule"], float(state["eps"]), state["ordering"], state["reachability"]
+    )
+    return Fit(
+        asked=asked,
+        settings=settings,
+        data=data,
+        names=None if state["names"] is None else state["names"].astype(object),
+        models=models,
+        prior=state["prior"],
+        failed=state["failed"],
+        semivariogram=state["semivariogram"],
+        margin=float(state["margin"]),
+        labelling=labelling,
+        backend=state["backend"],
+        choice=choice,
+        alternatives=tuple(_read_alternative(item, len(data.positions)) for item in state["alternatives"]),
+        changed_share=float(state["changed_share"]),
+    )
+
+
+def _check_types(state: dict[str, Any]) -> None:
+    if set(state) != set(PARTS):
+        raise ValueError(f"parts are missing or unknown: {sorted(set(state) ^ set(PARTS))}")
+    for name, kinds in PARTS.items():
+        if not isinstance(state[name], kinds) or isinstance(state[name], bool):
+            raise ValueError(f"{name} is a {type(state[name]).__name__}")
+
+
+def _check_sizes(state: dict[str, Any]) -> None:
+    X = state["X"]
+    models = state["models"]
+    count = len(state["positions"])
+    if X.ndim != 2 or X.dtype != np.float64 or X.shape[0] != count or X.shape[1] == 0:
+        raise ValueError(f"features {X.shape} do not fit {count} positions")
+    if not np.isfinite(X).all() or np.abs(X).max(initial=0.0) > _LARGEST:
+        raise ValueError("features must be finite, and not too large to square")
+    if models is not None and len(models) != count:
+        raise ValueError(f"{len(models)} local models for {count} observations")
+    if not all(isinstance(row, int) and 0 <= row < count for row in state["failed"]):
+        raise ValueError("failed names a row that does not exist")
+    if not 2 <= state["n_neighbors"] <= count:
+        raise ValueError(f"n_neighbors={state['n_neighbors']} with {count} observations")
+    if state["names"] is not None and state["names"].shape != (X.shape[1],):
+        raise ValueError("names does not name every feature")
+    compared = count - len(state["failed"])
+    for name, dtype in (("ordering", np.int64), ("reachability", np.float64)):
+        values = state[name]
+        if values is not None and (values.shape != (compared,) or values.dtype != dtype):
+            raise ValueError(f"{name} has shape {values.shape}, expected ({compared},)")
+    ordering = state["ordering"]
+    if ordering is not None and not np.array_equal(np.sort(ordering), np.arange(compared)):
+        raise ValueError("ordering must name every row once")
+
+
+def _check_labels(state: dict[str, Any]) -> None:
+    labels = state["labels"]
+    rule = state["rule"]
+    count = len(state["positions"])
+    if labels.shape != (count,) or labels.dtype != np.int64:
+        raise ValueError(f"labels has shape {labels.shape}, expected ({count},)")
+    if state["source"] not in (CLUSTERER, EVIDENCE):
+        raise ValueError(f"source={state['source']!r} is not one of {CLUSTERER}, {EVIDENCE}")
+    size = int(labels.max(initial=-1)) + 1
+    if labels.min(initial=0) < -1 or size > count or not np.isin(np.arange(size), labels).all():
+        raise ValueError("labels must be clusters 0, 1, ... without gaps, or -1")
+    if isinstance(rule, Membership):
+        anchors = rule.anchors
+        if rule.radii.size != size or (anchors.size and not 0 <= anchors.min() <= anchors.max() < count):
+            raise ValueError("the rule names a row or a cluster that does not exist")
+        if not np.array_equal(rule.labels, labels[anchors]):
+            raise ValueError("the rule and the labels disagree on the clusters of core observations")
+    if isinstance(rule, ClusterModels) and (len(rule) != size or rule.columns.max(initial=-1) >= _columns(state)):
+        raise ValueError("the rule has other clusters or features than the observations")
+
+
+def _columns(state: dict[str, Any]) -> int:
+    return int(state["X"].shape[1] * (int(state["settings"]["lags"]) + 1))
+
+
+def _state_of_alternative(alternative: Alternative) -> dict[str, Any]:
+    labels = alternative.labels
+    small = None if labels is None else labels.astype(np.int16)
+    return {**vars(alternative), "labels": small}
+
+
+def _read_alternative(state: Any, count: int) -> Alternative:
+    if not isinstance(state, dict) or set(state) != set(Alternative.__dataclass_fields__):
+        raise ValueError("an alternative has other parts than expected")
+    alternative = Alternative(**state)
+    labels = alternative.labels
+    if not isinstance(alternative.n_clusters, int) or not isinstance(alternative.difference, str):
+        raise ValueError("an alternative is not of its types")
+    if labels is None:
+        return alternative
+    if not isinstance(labels, np.ndarray) or labels.shape != (count,) or labels.dtype != np.int16:
+        raise ValueError("labels of an alternative do not fit the observations")
+    if labels.min() < 0 or labels.max() >= alternative.n_clusters:
+        raise ValueError("labels of an alternative name a cluster that does not exist")
+    return replace(alternative, labels=labels.astype(np.int64))

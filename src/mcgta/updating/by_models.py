@@ -1,0 +1,131 @@
+"""New observations placed by cluster models: along time by Viterbi's algorithm, elsewhere by a mean field.
+
+Labels of the observations of the fit stay as they are, and tell which clusters are near; new observations tell each other, too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mcgta.kernels.evidence.chances import path_chances
+from mcgta.kernels.evidence.relabel import best_path
+from mcgta.kernels.simd.compiled import native
+from mcgta.positions.positions import Positions
+from mcgta.runtime.types import Array, Index, Labels
+from mcgta.selection.cluster_models import ClusterModels
+from mcgta.selection.field import LISTED, neighbours
+from mcgta.selection.probabilities import leave_out_far, normalise, sweep
+
+_ROUNDS = 2  # of predicting observations from those that have the same label
+_OVERLAP_STEPS = 20
+_NEIGHBORS_THAT_COUNT = 8
+
+
+class Placed(NamedTuple):
+    """Clusters of new observations, (F,), and how probable each cluster is for each, (F, K)."""
+
+    labels: Labels
+    probabilities: Array
+
+
+class SeriesContext:
+    """The observations of series, in canonical order, that stand next to new ones in time."""
+
+    def __init__(self, positions: Positions, reach: int) -> None:
+        self._positions = positions
+        self._reach = reach
+
+    def around(self, new: Positions, groups: Index) -> Index:
+        """Return the rows, ascending, before and after new observations; ``groups`` (M,) are codes of the fit, -1 unknown."""
+        times = self._positions.coordinates[:, 0]
+        steps = np.arange(-self._reach, self._reach)
+        rows = [np.empty(0, dtype=np.int64)]
+        for code in np.unique(groups[groups >= 0]).tolist():
+            first, last = np.searchsorted(self._positions.groups, [code, code + 1])
+            later = first + np.searchsorted(times[first:last], new.coordinates[groups == code, 0])
+            beside = later[:, None] + steps
+            rows.append(beside[(beside >= first) & (beside < last)])
+        return np.unique(np.concatenate(rows))
+
+
+def place_by_models(clusters: ClusterModels, X: Array, places: Positions, labels: Labels) -> Placed:
+    """Place observations that have no label yet, -2; those of the fit have a cluster, or -1 for noise.
+
+    ``X`` (N, d) and ``places`` are of observations of the fit and new ones, in any order.
+    """
+    order = places.order(X)
+    features = X[order]
+    positions = places.take(order)
+    held = native(np.maximum(labels[order], -1), np.int64)
+    if clusters.mixed:
+        chances = normalise(clusters.log_densities(features) + clusters.log_shares)
+        found = chances.argmax(axis=1)
+    elif positions.metric == "time":
+        found, chances = _along(clusters, features, positions, held)
+    else:
+        if clusters.overlap:
+            chances = _among_many(clusters, features, positions, held)
+        else:
+            chances = _around(clusters, features, positions, held)
+        found = chances.argmax(axis=1)
+    back = np.empty(order.size, dtype=np.int64)
+    back[order] = np.arange(order.size)
+    new = back[np.flatnonzero(labels == -2)]
+    return Placed(np.asarray(found[new], dtype=np.int64), chances[new])
+
+
+def _along(clusters: ClusterModels, features: Array, positions: Positions, held: Labels) -> tuple[Labels, Array]:
+    """Return the likeliest labels along series, and probabilities over all paths; known labels are kept to."""
+    stay, enter = clusters.relabelling(features, positions).along(clusters.gaussians)
+    stay = _keep_to(stay.copy(), held)
+    enter = _keep_to(enter.copy(), held)
+    first = np.r_[True, positions.groups[1:] != positions.groups[:-1]]
+    labels = np.empty(held.size, dtype=np.int64)
+    best_path(stay, enter, first, clusters.change_cost, labels)
+    chances = np.empty(stay.shape)
+    path_chances(stay, enter, first, clusters.change_cost, chances)
+    return labels, chances
+
+
+def _keep_to(worth: Array, held: Labels) -> Array:
+    """Make all but the known label impossible, in place."""
+    rows = np.flatnonzero(held >= 0)
+    worth[rows] = -np.inf
+    worth[rows, held[rows]] = 0.0
+    return worth
+
+
+def _around(clusters: ClusterModels, features: Array, positions: Positions, held: Labels) -> Array:
+    """Return probabilities by what is near; known labels are kept to."""
+    near = neighbours(positions, LISTED + 1)[0]
+    beside = native(near[:, :_NEIGHBORS_THAT_COUNT], np.int64)
+    prepared = clusters.relabelling(features, positions)
+    labels = held
+    chances: Array = np.empty((held.size, len(clusters)))
+    for _ in range(1 if clusters.independent else _ROUNDS):
+        worth: Array = native(prepared.around(labels, clusters.gaussians))
+        leave_out_far(worth, near, held)
+        worth = _keep_to(worth, held)
+        chances = sweep(worth, beside, clusters.agreement, normalise(worth.copy()))
+        labels = native(chances.argmax(axis=1), np.int64)
+    return chances
+
+
+def _among_many(clusters: ClusterModels, features: Array, positions: Positions, held: Labels) -> Array:
+    """Return probabilities where regions overlap: by the features, and by the shares of clusters among many neighbours."""
+    near = neighbours(positions, clusters.overlap + 1)[0]
+    there = near >= 0
+    likely = clusters.log_densities(features)
+    likely = np.exp(likely - likely.max(axis=1, keepdims=True))
+    size = len(clusters)
+    chances = np.tile(np.exp(clusters.log_shares), (held.size, 1))
+    known = np.flatnonzero(held >= 0)
+    for _ in range(_OVERLAP_STEPS):
+        chances[known] = 0.0
+        chances[known, held[known]] = 1.0
+        shares = (chances[near] * there[:, :, None]).sum(axis=1) + 1.0 / size
+        chances = shares * likely
+        chances /= chances.sum(axis=1, keepdims=True)
+    return chances
