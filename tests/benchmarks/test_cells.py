@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
 
-from mcgta.experiments.cells import SETTINGS, Cell
-from mcgta.experiments.scoring import score, score_ari
+from measuring.scoring import score, score_ari
+from paper.running.cells import SETTINGS, Cell
 
 names = st.text("abc-0 =", min_size=1).map(lambda text: " ".join(text.split())).filter(bool)
 cells = st.builds(Cell, names, names, names, st.sampled_from(SETTINGS), st.integers(0, 10**6))

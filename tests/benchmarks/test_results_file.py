@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcgta.experiments import tables
-from mcgta.experiments.results import add_record, plain, read_records, repair
+from paper.rendering import tables
+from paper.running.records import add_record, plain, read_records, repair
 
 NAMES = {"table": "t", "data": "d", "method": "m", "setting": "free", "seed": 0, "status": "ok", "note": ""}
 NAMES |= {"ari": 90.0, "ami": 80, "nmi": 85.5}

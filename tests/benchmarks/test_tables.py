@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcgta.experiments import paper, tables
-from mcgta.experiments.ablations import ABLATIONS
-from mcgta.experiments.catalogue import METHODS
-from mcgta.experiments.cells import SETTINGS, STATUSES, Cell
-from mcgta.experiments.summary import WORDS, Board, Summary
+from paper import published
+from paper.ablations import ABLATIONS
+from paper.catalogue import METHODS
+from paper.rendering import tables
+from paper.rendering.summary import WORDS, Board, Summary
+from paper.running.cells import SETTINGS, STATUSES, Cell
 
 
 def record(method="mcgta", data="pavement", setting="tuned", seed=0, *, status="ok", ari=50.0, **rest):
@@ -61,15 +62,15 @@ def test_the_papers_figures_stand_beside_what_was_found_with_labels():
     assert found["gmm", "tuned"]["paper's NMI"] == "28.74"
 
 
-@pytest.mark.parametrize("data", paper.DATA)
+@pytest.mark.parametrize("data", published.DATA)
 def test_every_method_of_the_paper_has_a_row_in_its_order_and_others_follow(data):
     found = block([record("new", data), record("hmm", data)], data=data)
     named = [name for name, _ in found if not name.startswith("*")]
     theirs = [name for _, names in tables.FAMILIES for name in names]
     assert named == [*theirs, "new", "hmm"]
-    assert set(theirs) == set(paper._TABLE)
+    assert set(theirs) == set(published.METHODS)
     for name in theirs:
-        cell = paper.printed(name, data)
+        cell = published.printed(name, data)
         assert found[name, ""]["ARI"] == "not run"
         assert found[name, ""]["paper's ARI"].strip("*") == (cell.said or f"{cell.ari:.2f}")
 
@@ -166,7 +167,10 @@ def test_the_paper_has_no_figure_for_what_is_found_without_labels():
     records = [record("kl", table="dissimilarity"), record("kl", table="dissimilarity", setting="free")]
     _, rows = rows_of(tables.render(records), "### pavement")
     shown = {row[1]: row[-2:] for row in rows if row[0] == "KL divergence"}
-    assert shown == {"tuned": [f"{value:.2f}" for value in paper.ABLATIONS["dissimilarity"]["kl"]], "free": ["", ""]}
+    assert shown == {
+        "tuned": [f"{value:.2f}" for value in published.ABLATIONS["dissimilarity"]["kl"]],
+        "free": ["", ""],
+    }
 
 
 def test_the_overview_for_a_terminal_is_aligned():
@@ -183,7 +187,7 @@ def test_ablations_have_the_papers_variants_first_and_its_figures_on_its_data_on
     records += [record("kl", data="climate", table="dissimilarity")]
     text = tables.render(records)
     _, rows = rows_of(text, "### pavement")
-    titles = [ABLATIONS["dissimilarity"][name].title for name in paper.ABLATIONS["dissimilarity"]]
+    titles = [ABLATIONS["dissimilarity"][name].title for name in published.ABLATIONS["dissimilarity"]]
     assert [row[0] for row in rows] == [*titles, "hellinger"]
     assert rows[4][:3] == ["KL divergence", "tuned", "**50.00**"]
     assert rows[4][-2:] == ["56.73", "66.10"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from mcgta.datasets.cache import MissingDataError
-from mcgta.experiments.cells import Attempt, Cell, Solving, Unsuitable
+from paper.running.cells import Attempt, Cell, Solving, Unsuitable
 
 TRUTH = np.repeat(np.arange(4), 25)
 TABLES = ("baselines", "dissimilarity", "runtime")

@@ -6,7 +6,6 @@ milliseconds, where imports take seconds, and a cell sees nothing of those befor
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import os
 import pickle
@@ -21,22 +20,47 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from mcgta.experiments.cells import STATUSES, Cell
-from mcgta.experiments.child import THREADS, Solve, work
-from mcgta.experiments.environment import code_version, write_environment
-from mcgta.experiments.results import Record, add_record, read_records, repair
-from mcgta.experiments.usage import Usage, usage_by_group
-from mcgta.runtime.memory import say_size
+from measuring.usage import Usage, usage_by_group
+from paper.running.caps import Caps, End
+from paper.running.cells import STATUSES, Cell
+from paper.running.child import THREADS, Solve, work
+from paper.running.environment import code_version, write_environment
+from paper.running.records import Record, add_record, read_records, repair
 
 Progress = Callable[[int, int, Record], None]
 
-_POLL = 0.1  # seconds between looks at what cells have taken
-_PATIENCE = 2.0  # seconds that a process may take to end after it has told its result
-_WALL = (6.0, 60.0)  # by the clock a cell may take this many times the cap and these seconds more; machines are shared
+_POLL_SECONDS = 0.1  # between looks at what cells have taken
+_ENDING_SECONDS = 2.0  # that a process may take to end after it has told its result
 _MEASURED = (
     *("ari", "ami", "nmi", "ari_singletons", "ari_left_out", "noise", "clusters", "true_clusters", "n", "d"),
     *("params", "tried", "seconds", "total"),
 )
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """Cells that are run again although the file of results has them.
+
+    Attributes
+    ----------
+    again : those that have ended with one of these statuses
+    keys : those with these keys, however they have ended
+    fresh : whether all of them
+    """
+
+    again: Collection[str] = ()
+    keys: Collection[str] = ()
+    fresh: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.again, str) or not set(self.again) <= set(STATUSES):
+            raise ValueError(
+                f"again={self.again!r} is not allowed: again must hold some of {', '.join(map(repr, STATUSES))}"
+            )
+
+    def asks_for(self, record: Record) -> bool:
+        """Whether the cell of a record is run again."""
+        return self.fresh or record["status"] in self.again or record["key"] in self.keys
 
 
 def run_cells(
@@ -45,12 +69,8 @@ def run_cells(
     out: str | os.PathLike[str],
     *,
     jobs: int = 2,
-    seconds: float = 600.0,
-    wall: float | None = None,
-    memory: float | None = None,
-    again: Collection[str] = (),
-    anew: Collection[str] = (),
-    fresh: bool = False,
+    caps: Caps | None = None,
+    rerun: Rerun | None = None,
     progress: Progress | None = None,
 ) -> list[Record]:
     """Run those cells that the file of results does not have yet, and return the records of all.
@@ -61,13 +81,8 @@ def run_cells(
     solve : a function of a module, so that other processes find it; takes a cell
     out : file of results, one JSON object a line; lines of other cells are left alone, ``environment.json`` comes beside it
     jobs : cells that run at the same time, each on one thread
-    seconds : of the processor that a cell may take
-    wall : seconds by the clock that a cell may take; None for six times ``seconds`` and a minute more, and as many times that
-        as there are jobs for each core
-    memory : bytes that a cell may hold, its children included; None for no limit. It is looked at ten times a second
-    again : cells that have ended with one of these statuses are run again
-    anew : keys of cells that are run again, however they have ended
-    fresh : whether to run all cells again
+    caps : of each cell; None for ten minutes of the processor and any amount of memory
+    rerun : cells of the file that are run again; None for none
     progress : is called with the number of cells done, how many there are to do, and the record, after each cell
 
     Returns
@@ -75,47 +90,27 @@ def run_cells(
     list of dict
         one for each cell, in the order of ``cells``
     """
-    _check(solve, jobs=jobs, seconds=seconds, wall=wall, memory=memory, again=again)
+    caps = caps or Caps()
+    rerun = rerun or Rerun()
+    _check(solve, jobs)
     file = Path(out)
     file.parent.mkdir(parents=True, exist_ok=True)
     repair(file)
-    known = {} if fresh else {record["key"]: record for record in read_records(file)}
+    known = {} if rerun.fresh else {record["key"]: record for record in read_records(file)}
     named = {cell.key: cell for cell in cells}
-    left = [cell for key, cell in named.items() if key not in known or known[key]["status"] in again or key in anew]
-    if wall is None:
-        wall = (_WALL[0] * seconds + _WALL[1]) * max(1.0, jobs / (os.cpu_count() or 1))
-    caps = _Caps(seconds, wall, memory)
+    left = [cell for key, cell in named.items() if key not in known or rerun.asks_for(known[key])]
     if left:
         write_environment(file.with_name("environment.json"))
-    code = code_version()
+    told = {"caps": {"seconds": caps.seconds, "memory": caps.memory}, "code": code_version()}
     # Closing ends what runs, at once, whatever interrupts the loop.
-    with closing(_run(left, solve, caps, jobs)) as records:
-        for number, found in enumerate(records, start=1):
-            record = found | {"caps": {"seconds": seconds, "memory": memory}, "code": code}
+    with closing(_run(left, solve, caps.for_jobs(jobs), jobs)) as records:
+        for number, measured in enumerate(records, start=1):
+            record = measured | told
             add_record(file, record)
             known[record["key"]] = record
             if progress is not None:
                 progress(number, len(left), record)
     return [known[cell.key] for cell in cells]
-
-
-@dataclass(frozen=True)
-class _Caps:
-    """What a cell may take: seconds of the processor, seconds by the clock, bytes."""
-
-    seconds: float
-    wall: float
-    memory: float | None
-
-    def passed(self, used: Usage, elapsed: float) -> tuple[str, str] | None:
-        """Return the status that follows, and what to say; None where all is well."""
-        if self.memory is not None and used.memory > self.memory:
-            return "memory", f"held {say_size(used.memory)}, more than {say_size(int(self.memory))}"
-        if used.cpu > self.seconds:
-            return "time", f"took more than {self.seconds:g} s of the processor"
-        if elapsed > self.wall:
-            return "time", f"took more than {self.wall:g} s by the clock"
-        return None
 
 
 @dataclass
@@ -124,7 +119,7 @@ class _Job:
 
     Attributes
     ----------
-    known : what its process has told so far
+    known : entries of its record that its process has told so far
     most : bytes that its group was seen to hold at most
     ended : when it has told its last, or was ended; None before
     """
@@ -145,22 +140,22 @@ class _Job:
         if "status" in self.known and self.ended is None:
             self.ended = time.monotonic()
 
-    def watch(self, used: Usage, caps: _Caps) -> None:
+    def watch(self, used: Usage, caps: Caps) -> None:
         """End it if it has taken more than it may."""
         self.most = max(self.most, used.memory)
-        over = caps.passed(used, time.monotonic() - self.begun)
-        if over is not None and self.ended is None:
+        end = caps.passed(used, time.monotonic() - self.begun)
+        if end is not None and self.ended is None:
             self.kill()
             self.listen()  # what it told before
             if self.ended is None:
                 # What the attempt took that was under way belongs to the total, too.
-                self.known |= {"status": over[0], "error": over[1], "total": used.cpu}
+                self.known |= {"status": end.status, "error": end.note, "total": used.cpu}
                 self.ended = time.monotonic()
 
     @property
     def done(self) -> bool:
         """Whether nothing more can come."""
-        late = self.ended is not None and time.monotonic() - self.ended > _PATIENCE
+        late = self.ended is not None and time.monotonic() - self.ended > _ENDING_SECONDS
         return late or not self.process.is_alive()
 
     def kill(self) -> None:
@@ -181,14 +176,16 @@ class _Job:
         return _record(self, elapsed)
 
 
-def _run(cells: Sequence[Cell], solve: Solve, caps: _Caps, jobs: int) -> Generator[Record, None, None]:
+def _run(cells: Sequence[Cell], solve: Solve, caps: Caps, jobs: int) -> Generator[Record, None, None]:
     """Yield the record of each cell when it is done."""
-    waiting, running = list(reversed(cells)), list[_Job]()
+    waiting = list(reversed(cells))
+    running: list[_Job] = []
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                running.append(_start(waiting.pop(), solve))
-            wait([source for job in running for source in _sources(job)], timeout=_POLL)
+                with _undisturbed():  # so that an interrupt finds the new process among those to be ended
+                    running.append(_start(waiting.pop(), solve))
+            wait([source for job in running for source in _sources(job)], timeout=_POLL_SECONDS)
             usage = usage_by_group()
             for job in list(running):
                 job.listen()
@@ -203,7 +200,7 @@ def _run(cells: Sequence[Cell], solve: Solve, caps: _Caps, jobs: int) -> Generat
 
 
 def _sources(job: _Job) -> list[Any]:
-    """What to wait for: something told, until all is told, and the end of the process."""
+    """Return what to wait for: something told, until all is told, and the end of the process."""
     return [job.process.sentinel, *([job.pipe] if job.ended is None else [])]
 
 
@@ -215,7 +212,7 @@ def _start(cell: Cell, solve: Solve) -> _Job:
         context = multiprocessing.get_context("spawn")
     listener, speaker = context.Pipe(duplex=False)
     process = context.Process(target=work, args=(cell, solve, speaker), daemon=False)
-    with _environment(), _undisturbed():
+    with _environment():
         process.start()
     speaker.close()
     return _Job(cell, process, listener, time.monotonic())
@@ -239,7 +236,7 @@ def _undisturbed() -> Iterator[None]:
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """What a new process must find: one thread for each library, and modules in the same places as here."""
+    """Set what a new process must find: one thread for each library, and modules in the same places as here."""
     wanted = dict.fromkeys(THREADS, "1") | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -254,20 +251,11 @@ def _environment() -> Iterator[None]:
 
 def _record(job: _Job, elapsed: float) -> Record:
     known = job.known
-    status, said = known.get("status"), known.get("error", "")
-    if status is None:
-        status, said = _died(job.process.exitcode)
-    found = known.get("ari") is not None
-    if status in ("time", "memory") and found:
-        status = "capped"
-    elif status == "ok" and not known.get("converged", True):
-        status = "not converged"
-    elif status == "ok" and not found:
-        status, said = "failed", "" if known.get("note") else "there was no attempt with labels"
+    end = _end(known, job.process.exitcode)
     return {
         "key": job.cell.key,
         **job.cell.fields(),
-        "status": status,
+        "status": end.status,
         **dict.fromkeys(_MEASURED),
         "tried": 0,
         "total": 0.0,
@@ -275,37 +263,35 @@ def _record(job: _Job, elapsed: float) -> Record:
         "wall": elapsed,
         "peak": max(job.most, known.get("peak", 0)),
         "peak_before": known.get("peak_before"),
-        "note": "; ".join(filter(None, (known.get("note"), said))),
+        "note": "; ".join(filter(None, (known.get("note"), end.note))),
     }
 
 
-def _died(exitcode: int | None) -> tuple[str, str]:
+def _end(known: dict[str, Any], exitcode: int | None) -> End:
+    """Return how a cell has ended, from what its process told and how that ended."""
+    end = End(known["status"], known.get("error", "")) if "status" in known else _died(exitcode)
+    has_labels = known.get("ari") is not None
+    if end.status in ("time", "memory") and has_labels:
+        return End("capped", end.note)
+    if end.status == "ok" and not known.get("converged", True):
+        return End("not converged", end.note)
+    if end.status == "ok" and not has_labels:
+        return End("failed", "" if known.get("note") else "there was no attempt with labels")
+    return end
+
+
+def _died(exitcode: int | None) -> End:
     """Say why a process has ended that told no reason."""
     if exitcode is None or exitcode >= 0:
-        return "failed", f"its process ended with status {exitcode}"
+        return End("failed", f"its process ended with status {exitcode}")
     if -exitcode == getattr(signal, "SIGKILL", None):
-        return "memory", "its process was killed from outside, as systems do when memory runs out"
-    return "failed", f"its process ended by {signal.Signals(-exitcode).name}"
+        return End("memory", "its process was killed from outside, as systems do when memory runs out")
+    return End("failed", f"its process ended by {signal.Signals(-exitcode).name}")
 
 
-def _check(
-    solve: Solve,
-    *,
-    jobs: int,
-    seconds: float,
-    wall: float | None,
-    memory: float | None,
-    again: Collection[str],
-) -> None:
+def _check(solve: Solve, jobs: int) -> None:
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs={jobs!r} is not allowed: jobs must be an integer >= 1")
-    for name, value in (("seconds", seconds), ("wall", wall), ("memory", memory)):
-        if value is None and name != "seconds":
-            continue
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-            raise ValueError(f"{name}={value!r} is not allowed: {name} must be a finite number > 0")
-    if isinstance(again, str) or not set(again) <= set(STATUSES):
-        raise ValueError(f"again={again!r} is not allowed: again must hold some of {', '.join(map(repr, STATUSES))}")
     try:
         pickle.dumps(solve)
     except Exception as error:

@@ -10,7 +10,10 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from mcgta.clustering.clustering import knee
-from mcgta.experiments.methods import (
+from mcgta.positions.reading import read_positions
+from mcgta.runtime.types import Array
+from mcgta.validation.grid import QUANTILES
+from paper.methods import (
     Grid,
     Method,
     Params,
@@ -21,10 +24,7 @@ from mcgta.experiments.methods import (
     product,
     tune_mcgta,
 )
-from mcgta.experiments.problems import SPACE, TIME, Problem
-from mcgta.positions.reading import read_positions
-from mcgta.runtime.types import Array
-from mcgta.validation.grid import QUANTILES
+from problems.problem import SPACE, TIME, Problem
 
 _SAMPLED = 2_000  # rows whose distances a radius is read off
 

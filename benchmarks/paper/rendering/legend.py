@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mcgta.experiments.ablations import ABLATIONS
-from mcgta.experiments.catalogue import METHODS
-from mcgta.experiments.problems import SOURCES
+from paper.ablations import ABLATIONS
+from paper.catalogue import METHODS
+from paper.sources import SOURCES
 
 
 def method_title(name: str, table: str = "baselines") -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.experiments.cells import SETTINGS, STATUSES
+from paper.running.cells import SETTINGS, STATUSES
 
 Record = dict[str, Any]
 

@@ -19,10 +19,10 @@ import numpy as np
 from sklearn.metrics import silhouette_score
 
 from mcgta.estimator import MCGTA
-from mcgta.experiments.cells import Attempt, Unsuitable
-from mcgta.experiments.problems import SPACE, TIME, Problem
 from mcgta.validation.grid import QUANTILES
 from mcgta.validation.tune import TABLED, tune
+from paper.running.cells import Attempt, Unsuitable
+from problems.problem import SPACE, TIME, Problem
 
 Params = dict[str, Any]
 Grid = Callable[[Problem], Iterable[Params]]

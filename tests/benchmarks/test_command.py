@@ -1,24 +1,21 @@
-"""The command line does what it is asked for, and says what is wrong with what it is asked for."""
+"""``python -m paper`` does what it is asked for, and says what is wrong with what it is asked for."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from builders import bench_cells
-from mcgta.cli import main
-from mcgta.experiments import command
-from mcgta.experiments.cells import Cell
-from mcgta.experiments.results import add_record, read_records
+from paper import command
+from paper.running.cells import Cell
+from paper.running.records import add_record, read_records
 
 TESTS = Path(__file__).parents[1]
 
@@ -39,30 +36,20 @@ class Figures:
 
 
 def bench(*arguments, figures=None):
-    parser = argparse.ArgumentParser(prog="mcgta")
-    command.add_bench(parser.add_subparsers())
-    args = parser.parse_args(["bench", *map(str, arguments)])
-    assert args.run is command.run
-    return command.run(args, plan=bench_cells, figures=figures or Figures())
+    return command.main(list(map(str, arguments)), plan=bench_cells, figures=figures or Figures())
 
 
-def test_without_a_command_the_help_is_shown(capsys):
-    assert main([]) == 0
-    assert "bench" in capsys.readouterr().out
-
-
-def test_the_version_is_that_of_the_package(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out == f"mcgta {version('mcgta')}\n"
-
-
-def test_bench_is_a_command_and_says_what_it_takes(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["bench", "--help"])
-    assert ended.value.code == 0
-    assert "--memory SIZE" in capsys.readouterr().out
+def test_the_package_can_be_run_as_a_command(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "paper", "--help"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert done.stdout.startswith("usage: python -m paper ")
+    assert "--memory SIZE" in done.stdout
 
 
 def test_cells_are_run_and_files_written_and_named(tmp_path, capsys):
@@ -186,7 +173,7 @@ def test_a_disk_that_fills_up_meanwhile_is_said_in_one_line(tmp_path, capsys, mo
     def full(*_):
         raise OSError("is there space left?")
 
-    monkeypatch.setattr("mcgta.experiments.runner.add_record", full)
+    monkeypatch.setattr("paper.running.runner.add_record", full)
     assert bench("--method", "good", "--quick", "--out", tmp_path) == 2
     assert capsys.readouterr().err.splitlines()[-1].endswith("cannot be used: is there space left?")
 
@@ -225,7 +212,7 @@ def test_without_the_package_that_draws_there_are_tables_all_the_same(tmp_path, 
 )
 def test_names_that_the_plan_does_not_have_are_refused(tmp_path, capsys, arguments, said):
     assert bench(*arguments, "--out", tmp_path / "bench") == 2
-    assert f"mcgta bench: error: {said}" in capsys.readouterr().err.replace("--render: ", "")
+    assert f"python -m paper: error: {said}" in capsys.readouterr().err.replace("--render: ", "")
     assert not (tmp_path / "bench").exists()
 
 
@@ -264,13 +251,12 @@ def test_a_file_in_the_place_of_the_folder_and_a_file_that_holds_something_else_
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals are POSIX")
 def test_an_interrupt_ends_with_130_and_says_that_the_same_command_goes_on(tmp_path):
     code = (
-        "import sys, types, argparse; from builders import bench_cells; from mcgta.experiments import command\n"
+        "import sys; from builders import bench_cells; from paper import command\n"
         "bench_cells.cells = lambda **chosen: [bench_cells.Cell('baselines', 'x', n, 'free') for n in ('good', 'sleeps')]\n"
-        "parser = argparse.ArgumentParser(); command.add_bench(parser.add_subparsers())\n"
-        "sys.exit(command.run(parser.parse_args(sys.argv[1:]), plan=bench_cells))"
+        "sys.exit(command.main(plan=bench_cells))"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "bench", "--out", str(tmp_path)],
+        [sys.executable, "-c", code, "--out", str(tmp_path)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)])},
         stderr=subprocess.PIPE,
         text=True,
@@ -293,7 +279,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_run(tmp_path
     (tmp_path / "file").write_text("")
     assert bench("--method", "good", "--out", tmp_path / place) == 2
     told = capsys.readouterr().err
-    assert "mcgta bench: error: " in told
+    assert "python -m paper: error: " in told
     assert str(tmp_path / "file") in told
     assert "ARI" not in told
 
@@ -322,7 +308,9 @@ def test_a_damaged_field_is_refused_in_one_line(tmp_path, capsys, render):
     file.write_text(file.read_text().replace('"caps": {"seconds": 600.0', '"caps": {"seconds": "x"'))
     assert bench("--method", "good", "--quick", "--out", tmp_path, *render) == 2
     told = capsys.readouterr().err
-    assert told.startswith(f"mcgta bench: error: {file}, line 1 is no result of a benchmark: caps.seconds='x' is not")
+    assert told.startswith(
+        f"python -m paper: error: {file}, line 1 is no result of a benchmark: caps.seconds='x' is not"
+    )
     assert told.count("\n") == 1
 
 
@@ -360,10 +348,3 @@ def test_what_is_missing_is_named_once_with_what_to_do(tmp_path, capsys):
 def test_an_interrupt_while_figures_are_drawn_is_no_accident(tmp_path, capsys):
     assert bench("--method", "good", "--quick", "--out", tmp_path, figures=Figures(KeyboardInterrupt())) == 130
     assert "interrupted" in capsys.readouterr().err
-
-
-def test_the_package_can_be_run_as_the_command(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "mcgta", "--version"], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
-    assert done.stdout == f"mcgta {version('mcgta')}\n"

@@ -1,6 +1,6 @@
-"""What runs in a cell's own process: it solves the cell, scores each attempt as it comes, and tells the best so far.
+"""The process of a cell: it solves the cell, scores each attempt as it comes, and tells the best so far.
 
-What is told are dicts, each of which overrides the entries of those before; so whoever listens has, at any time, what is known.
+It tells dicts, each of which overrides the entries of those before, so that the listener has at any time all that is known.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from mcgta.datasets.cache import MissingDataError
-from mcgta.experiments.cells import Attempt, Cell, Solving, Unsuitable
-from mcgta.experiments.results import plain
-from mcgta.experiments.scoring import score, score_ari
-from mcgta.experiments.usage import own_cpu, own_peak
+from measuring.scoring import score, score_ari
+from measuring.usage import own_cpu, own_peak
+from paper.running.cells import Attempt, Cell, Solving, Unsuitable
+from paper.running.records import plain
 
 Solve = Callable[[Cell], Solving]
 Tell = Callable[[dict[str, Any]], None]
@@ -68,16 +68,20 @@ def work(cell: Cell, solve: Solve, pipe: Connection) -> None:
 def follow(cell: Cell, solve: Solve, tell: Tell) -> None:
     """Go through the attempts; of a tuned cell the best ARI is kept, the earlier of equal ones, else the last with labels."""
     solving = solve(cell)
-    truth, attempts = np.asarray(solving.truth), iter(solving.attempts)
+    truth = np.asarray(solving.truth)
+    attempts = iter(solving.attempts)
     tell({"n": int(truth.size), "d": int(solving.d), "true_clusters": int(np.unique(truth).size)})
-    best, tried, total = -np.inf, 0, 0.0
+    best = -np.inf
+    tried = 0
+    total = 0.0
     while True:
         begun = own_cpu()
         attempt = next(attempts, None)
         if attempt is None:
             return
         spent = own_cpu() - begun
-        tried, total = tried + 1, total + spent
+        tried += 1
+        total += spent
         known: dict[str, Any] = {"tried": tried, "total": total}
         if attempt.labels is None:
             if best == -np.inf:
@@ -97,7 +101,7 @@ def _described(attempt: Attempt) -> dict[str, Any]:
 
 
 def _stand_alone() -> None:
-    """Lead a group that can be killed as one, end when nobody listens any more, and keep what libraries print to oneself."""
+    """Lead a group that can be killed as one, end with the parent, and discard what libraries print."""
     os.environ.update(dict.fromkeys(THREADS, "1"))
     set_start_method(None, force=True)  # processes that a method starts come as they do elsewhere
     if hasattr(os, "setpgid"):
@@ -122,7 +126,7 @@ def _end_with_parent() -> None:
 
 
 def _first_sentence(error: BaseException) -> str:
-    """What is missing; the folders that were looked through are no part of a result."""
+    """Return what is missing; the folders that were looked through are no part of a result."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].partition(". ")[0]
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcgta.experiments.ablations import CURVES, MIDDLE
-from mcgta.experiments.pairs import Pairs, means_by_distance, pairs_of_features, pairs_of_models, shares_together
-from mcgta.experiments.problems import SOURCES, SPACE, Problem
 from mcgta.runtime.types import Array, Mask
+from paper.ablations import CURVES, MIDDLE
+from paper.rendering.pairs import Pairs, means_by_distance, pairs_of_features, pairs_of_models, shares_together
+from paper.sources import SOURCES
+from problems.problem import SPACE, Problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

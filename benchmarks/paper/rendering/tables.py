@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from mcgta.experiments import paper
-from mcgta.experiments.cells import Cell
-from mcgta.experiments.legend import data_title, legend_rows, method_title
-from mcgta.experiments.results import Record
-from mcgta.experiments.summary import WORDS, Board, Summary, best
 from mcgta.runtime.memory import say_size
+from paper import published
+from paper.rendering.legend import data_title, legend_rows, method_title
+from paper.rendering.summary import WORDS, Board, Summary, best
+from paper.running.cells import Cell
+from paper.running.records import Record
 
 FAMILIES = (
     ("Without constraint, model-free", ("k-means", "dbscan", "hdbscan", "dtw")),
@@ -48,7 +48,7 @@ def render(records: Sequence[Record], cells: Sequence[Cell] = ()) -> str:
 
     Parameters
     ----------
-    records : results, as :func:`mcgta.experiments.results.read_records` returns them
+    records : results, as :func:`paper.running.records.read_records` returns them
     cells : that are planned; those without a record are shown as not run
     """
     names = dict.fromkeys([*(cell.table for cell in cells), *(record["table"] for record in records)])
@@ -116,7 +116,7 @@ def render_ablation(table: str, records: Sequence[Record], cells: Sequence[Cell]
     board = Board(table, records, cells)
     if not board:
         return ""
-    stated = paper.ABLATIONS.get(table, {})
+    stated = published.ABLATIONS.get(table, {})
     variants = [*stated, *(name for name in board.methods if name not in stated)]
     blocks = []
     for data in _shown(board):
@@ -224,7 +224,7 @@ def _block(board: Board, data: str) -> str:
         (name, setting) for _, names in _families(board) for name in names for setting in _settings(board, data, name)
     ]
     tops = _tops(board, data, lines)
-    stated = {name: paper.printed(name, data) for name, _ in lines}
+    stated = {name: published.printed(name, data) for name, _ in lines}
     most = [best(getattr(cell, name) for cell in stated.values() if cell is not None) for name in ("ari", "ami")]
     rows = []
     for family, names in _families(board):
@@ -305,7 +305,10 @@ def _families(board: Board) -> list[tuple[str, tuple[str, ...]]]:
 
 def _data(board: Board) -> list[str]:
     """Data sets in the paper's order, and then those that it did not have."""
-    return [*(name for name in paper.DATA if name in board.data), *(n for n in board.data if n not in paper.DATA)]
+    return [
+        *(name for name in published.DATA if name in board.data),
+        *(n for n in board.data if n not in published.DATA),
+    ]
 
 
 def _shown(board: Board) -> list[str]:
@@ -340,7 +343,7 @@ def _stands_for_all(board: Board, data: str, name: str, setting: str) -> bool:
 
 
 def _printed_seconds(name: str, data: str) -> str:
-    seconds = paper.printed_seconds(name, data)
+    seconds = published.printed_seconds(name, data)
     return "< 1" if seconds == 1 else _number(seconds, ",g")
 
 
@@ -353,7 +356,7 @@ def _title(board: Board, data: str) -> str:
 
 
 def _ablation_rank(name: str) -> tuple[int, str]:
-    order = [*paper.ABLATIONS]
+    order = [*published.ABLATIONS]
     return (order.index(name) if name in order else len(order), name)
 
 

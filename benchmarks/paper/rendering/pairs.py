@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mcgta.experiments.problems import Problem
 from mcgta.observations import sort_observations
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.types import Array, Mask
@@ -15,6 +14,7 @@ from mcgta.stages.local_models import fit_local_models
 from mcgta.stages.neighborhoods import find_neighborhoods
 from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
+from problems.problem import Problem
 
 _PAIRS = 400_000
 _ALPHA = 0.01

@@ -1,4 +1,4 @@
-"""``mcgta bench``: run the cells of the plan, as far as they have not been run, and render tables and figures."""
+"""``python -m paper``: run the cells of the plan, as far as they have not been run, and render tables and figures."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from mcgta.datasets.cache import VARIABLE
-from mcgta.experiments.cells import STATUSES, Cell, Solving
-from mcgta.experiments.environment import code_version
-from mcgta.runtime.memory import budget, read_size, say_size
+from mcgta.runtime.memory import budget, say_size
+from paper.arguments import MIN_MEMORY, PROGRAM, parse_arguments
+from paper.rendering.tables import overview_text, render
+from paper.running.caps import Caps
+from paper.running.cells import STATUSES, Cell, Solving
+from paper.running.environment import code_version
+from paper.running.records import Record, read_records
+from paper.running.runner import Rerun, run_cells
 
-RESULTS, TABLES, FIGURES = "results.jsonl", "tables.md", "figures"
-
-Record = dict[str, Any]
+RESULTS = "results.jsonl"
+TABLES = "tables.md"
+FIGURES = "figures"
 
 _NOT_RUN = ("unsuitable", "missing data", "missing package")
-_LEAST = 200e6  # bytes that any cell needs
 
 _CURES = {
     "missing data": f"Their loaders (mcgta.datasets.load_...) download what can be had, and say of other files where to get "
@@ -33,7 +37,7 @@ _CURES = {
 
 
 class Plan(Protocol):
-    """What there is to run: a module with these names."""
+    """A module with these names, which says what there is to run."""
 
     @property
     def TABLES(self) -> Sequence[str]:  # noqa: N802 - a constant of the module
@@ -60,7 +64,7 @@ class Plan(Protocol):
 
 
 class Figures(Protocol):
-    """What draws: a module with this name."""
+    """A module with this name, which draws."""
 
     def draw(self, folder: Path, records: list[Record]) -> list[Path]:
         """Draw what the records hold into the folder, and return the files."""
@@ -70,63 +74,20 @@ class _Refused(Exception):  # noqa: N818 - it never leaves this module
     """Something that was asked for cannot be done."""
 
 
-def add_bench(subparsers: Any) -> None:
-    """Add the subcommand to a parser's."""
-    parser = subparsers.add_parser(
-        "bench",
-        help="run the paper's experiments and render their tables",
-        description="Run the paper's experiments cell by cell, each in a process of its own with a cap on time and memory, "
-        "and render tables and figures. What was run before is not run again: the command can be stopped at any time, and "
-        "goes on where it was.",
-    )
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help="tables to run; all, if none is named")
-    parser.add_argument("--data", nargs="+", metavar="NAME", action="extend", help="only these data sets")
-    parser.add_argument("--method", nargs="+", metavar="NAME", action="extend", help="only these methods")
-    parser.add_argument("--out", type=Path, default=Path("bench"), metavar="FOLDER", help="for results (%(default)s)")
-    parser.add_argument(
-        "--jobs",
-        type=_count,
-        default=min(2, os.cpu_count() or 1),
-        metavar="N",
-        help="cells at the same time, each on one thread (%(default)s)",
-    )
-    parser.add_argument(
-        "--seconds", type=_seconds, default=600.0, metavar="S", help="of the processor for a cell (%(default)g)"
-    )
-    parser.add_argument(
-        "--memory", type=_size, metavar="SIZE", help="for a cell, such as 4GB (what is free, shared among the jobs)"
-    )
-    parser.add_argument("--seeds", type=_count, metavar="N", help="how many where a method or data are random")
-    parser.add_argument("--quick", action="store_true", help="leave out what takes long")
-    parser.add_argument("--fresh", action="store_true", help="run cells again that have been run")
-    parser.add_argument(
-        "--again",
-        nargs="+",
-        action="extend",
-        default=[],
-        choices=STATUSES,
-        metavar="STATUS",
-        help=f"run cells again that have ended so: {', '.join(map(repr, STATUSES))}",
-    )
-    parser.add_argument("--render", action="store_true", help="render what is there; run nothing")
-    parser.add_argument("--list", action="store_true", help="print the cells; run nothing")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace, plan: Plan | None = None, figures: Figures | None = None) -> int:
-    """Do what was asked for; return the exit status.
+def main(arguments: Sequence[str] | None = None, *, plan: Plan | None = None, figures: Figures | None = None) -> int:
+    """Run with these arguments, or with those of the command line; return the exit status.
 
     Parameters
     ----------
-    args : as the parser of :func:`add_bench` gives them
-    plan, figures : modules; None for mcgta's own
+    plan, figures : modules; None for the paper's
     """
+    args = parse_arguments(arguments)
     try:
         return _run(args, plan or _own_plan(), figures)
     except _Refused as refusal:
-        _say(f"mcgta bench: error: {refusal}")
+        _say(f"{PROGRAM}: error: {refusal}")
         return 2
-    except BrokenPipeError:  # whoever reads has seen enough
+    except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -136,15 +97,12 @@ def run(args: argparse.Namespace, plan: Plan | None = None, figures: Figures | N
 
 
 def _run(args: argparse.Namespace, plan: Plan, figures: Figures | None) -> int:
-    from mcgta.experiments.results import read_records
-    from mcgta.experiments.runner import run_cells
-
     cells = _choose(args, plan)
     if args.out.exists() and not args.out.is_dir():
         raise _Refused(f"--out {args.out} is a file; it must be a folder, or not be there yet")
     file = args.out / RESULTS
     if args.render and not file.exists():
-        raise _Refused(f"--render: there are no results in {file}; run mcgta bench --out {args.out} first")
+        raise _Refused(f"--render: there are no results in {file}; run {PROGRAM} --out {args.out} first")
     try:
         records = read_records(file)
     except (ValueError, OSError) as error:
@@ -164,21 +122,11 @@ def _run(args: argparse.Namespace, plan: Plan, figures: Figures | None) -> int:
             open(file, "ab").close()
         with _alone(args.out), _writing(args.out):
             _tell_of_kept(cells, records, args, memory)
-            anew = _found_since(cells, records, plan)
-            if anew or _left(cells, records, args):
+            rerun = Rerun(args.again, _found_since(cells, records, plan), args.fresh)
+            if _left(cells, records, rerun):
                 plan.prepare()
-            run_cells(
-                cells,
-                plan.solve,
-                file,
-                jobs=args.jobs,
-                seconds=args.seconds,
-                memory=memory,
-                again=args.again,
-                anew=anew,
-                fresh=args.fresh,
-                progress=_tell,
-            )
+            caps = Caps(args.seconds, memory=memory)
+            run_cells(cells, plan.solve, file, jobs=args.jobs, caps=caps, rerun=rerun, progress=_tell)
             records = read_records(file)
     with _writing(args.out):
         _render(args.out, records, cells, figures)
@@ -218,13 +166,13 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 def _own_plan() -> Plan:
-    from mcgta.experiments import plan
+    from paper import plan
 
     return plan
 
 
 def _own_figures() -> Figures:
-    from mcgta.experiments import figures
+    from paper.rendering import figures
 
     return figures
 
@@ -248,10 +196,10 @@ def _choose(args: argparse.Namespace, plan: Plan) -> list[Cell]:
     return cells
 
 
-def _left(cells: list[Cell], records: list[Record], args: argparse.Namespace) -> bool:
+def _left(cells: list[Cell], records: list[Record], rerun: Rerun) -> bool:
     """Whether there is a cell to run."""
-    ends = {record["key"]: record["status"] for record in records}
-    return args.fresh or any(cell.key not in ends or ends[cell.key] in args.again for cell in cells)
+    known = {record["key"]: record for record in records}
+    return any(cell.key not in known or rerun.asks_for(known[cell.key]) for cell in cells)
 
 
 def _found_since(cells: list[Cell], records: list[Record], plan: Plan) -> set[str]:
@@ -281,7 +229,8 @@ def _tell_of_kept(cells: list[Cell], records: list[Record], args: argparse.Names
 
 def _met_less(record: Record, seconds: float, memory: float | None) -> bool:
     """Whether a cell had met a smaller cap than these."""
-    caps, status = record.get("caps") or {}, record["status"]
+    caps = record.get("caps") or {}
+    status = record["status"]
     last = record["note"].split("; ")[-1]  # which cap it was
     if status == "memory" or (status == "capped" and last.startswith("held ")):
         return (caps.get("memory") or math.inf) < (memory or math.inf)
@@ -291,23 +240,22 @@ def _met_less(record: Record, seconds: float, memory: float | None) -> bool:
 def _warn_of_folders() -> None:
     for part in os.environ.get(VARIABLE, "").split(os.pathsep):
         if part and not Path(part).expanduser().is_dir():
-            _say(f"mcgta bench: warning: {VARIABLE} names {part}, which is no folder")
+            _say(f"{PROGRAM}: warning: {VARIABLE} names {part}, which is no folder")
 
 
 def _share(jobs: int) -> int | None:
-    """What a cell may hold, if nobody says: its share of what may be used."""
+    """Return the bytes that a cell may hold by default: its share of the budget."""
     free = budget()
-    if free is not None and free // jobs < _LEAST:
+    if free is not None and free // jobs < MIN_MEMORY:
         raise _Refused(
-            f"--jobs {jobs} leaves {say_size(free // jobs)} of memory for each cell, and {say_size(int(_LEAST))} is the least; "
-            f"it must be {max(1, int(free // _LEAST))} at most, or --memory must be set"
+            f"--jobs {jobs} leaves {say_size(free // jobs)} of memory for each cell, and "
+            f"{say_size(int(MIN_MEMORY))} is the least; it must be "
+            f"{max(1, int(free // MIN_MEMORY))} at most, or --memory must be set"
         )
     return None if free is None else free // jobs
 
 
 def _render(folder: Path, records: list[Record], cells: list[Cell], figures: Figures | None) -> None:
-    from mcgta.experiments.tables import overview_text, render
-
     (folder / TABLES).write_text(render(records, cells), encoding="utf-8")
     files = [folder / RESULTS, folder / "environment.json", folder / TABLES]
     try:
@@ -358,28 +306,3 @@ def _tell(number: int, most: int, record: Record) -> None:
 def _say(text: str) -> None:
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
-
-
-def _count(text: str) -> int:
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not allowed: it must be an integer >= 1")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not allowed: it must be a number of seconds > 0")
-    return value
-
-
-def _size(text: str) -> float:
-    size = read_size(text)
-    if size is None or not _LEAST <= size < math.inf:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not allowed: it must be a size such as '1.5GB' or '800MiB', {say_size(int(_LEAST))} or more"
-        )
-    return size

@@ -8,10 +8,10 @@ from typing import Any
 from sklearn.cluster import AgglomerativeClustering
 
 from mcgta.estimator import MCGTA
-from mcgta.experiments.catalogue import GRID
-from mcgta.experiments.cells import Attempt
-from mcgta.experiments.methods import Attempts, Method, free_mcgta, neighborhood_sizes, product, tune_mcgta
-from mcgta.experiments.problems import Problem
+from paper.catalogue import GRID
+from paper.methods import Attempts, Method, free_mcgta, neighborhood_sizes, product, tune_mcgta
+from paper.running.cells import Attempt
+from problems.problem import Problem
 
 CURVES: dict[str, tuple[Any, ...]] = {
     "n_neighbors": (15, 20, 30, 45, 60),
@@ -115,7 +115,7 @@ ABLATIONS: dict[str, dict[str, Method]] = {
         "everywhere": _ablation("Everywhere", _vary(within_range=False), within_range=False),
     },
 }
-"""Table -> variant -> method; the paper's figures are in :mod:`mcgta.experiments.paper` under the same names."""
+"""Table -> variant -> method; the paper's figures are in :mod:`paper.published` under the same names."""
 
 
 def curve_method(variant: str) -> Method:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from mcgta.experiments.cells import SETTINGS, STATUSES, Cell
-from mcgta.experiments.results import Record
+from paper.running.cells import SETTINGS, STATUSES, Cell
+from paper.running.records import Record
 
 WORDS = {
     "unsuitable": "-",

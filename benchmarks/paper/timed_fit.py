@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mcgta.estimator import MCGTA
-from mcgta.experiments.cells import Attempt
-from mcgta.experiments.methods import FAILURES, Attempts, Method
-from mcgta.experiments.problems import Problem
+from paper.methods import FAILURES, Attempts, Method
+from paper.running.cells import Attempt
+from problems.problem import Problem
 
 _WARM_ROWS = 400
-_PLAIN = {"mcgta-wo": 0.0, "mcgta": 1.0}
-_RADIUS = 0.6  # quantile of the merge heights
+_PLAIN_BETAS = {"mcgta-wo": 0.0, "mcgta": 1.0}
+_EPS_QUANTILE = 0.6  # of the merge heights
 _NEIGHBORS = 30
 
 
-def timed(name: str, method: Method, problem: Problem, seed: int) -> Attempts:
+def timed_attempts(name: str, method: Method, problem: Problem, seed: int) -> Attempts:
     """Return one attempt: ours with plain settings, or with none at all, a peer with K given, or else by its rule.
 
     What comes before, on a piece of the data, is not timed.
     """
     setting = "free" if method.given is None else "given"
-    found = method.attempts(setting, problem, seed)  # refuses what does not suit
-    if name in _PLAIN:
-        return _plain(problem, seed, _PLAIN[name])
+    attempts = method.attempts(setting, problem, seed)  # refuses what does not suit
+    if name in _PLAIN_BETAS:
+        return _plain(problem, seed, _PLAIN_BETAS[name])
     _exhaust(method.attempts(setting, _piece(problem), seed))
-    return found
+    return attempts
 
 
 def _plain(problem: Problem, seed: int, beta: float) -> Attempts:
@@ -38,7 +37,7 @@ def _plain(problem: Problem, seed: int, beta: float) -> Attempts:
     options: dict[str, Any] = {"dissimilarity": "wasserstein2", "beta": beta, "margin": 0.0, "min_samples": _NEIGHBORS}
     first = MCGTA(_NEIGHBORS, eps=1.0, random_state=seed, progress=False, **options)
     problem.fit(first)
-    eps = float(np.quantile(first.merge_heights(), _RADIUS))
+    eps = float(np.quantile(first.merge_heights(), _EPS_QUANTILE))
 
     def attempts() -> Iterator[Attempt]:
         model = MCGTA(_NEIGHBORS, eps=eps, random_state=seed, progress=False, **options)
@@ -48,10 +47,8 @@ def _plain(problem: Problem, seed: int, beta: float) -> Attempts:
 
 
 def _piece(problem: Problem) -> Problem:
-    rows = np.arange(0, len(problem.X), max(1, len(problem.X) // _WARM_ROWS))  # of all clusters
-    places = None if problem.positions is None else problem.positions[rows]
-    groups = None if problem.groups is None else problem.groups[rows]
-    return replace(problem, X=problem.X[rows], positions=places, truth=problem.truth[rows], groups=groups)
+    """Return every few rows, which are of all clusters."""
+    return problem.take(np.arange(0, len(problem.X), max(1, len(problem.X) // _WARM_ROWS)))
 
 
 def _exhaust(attempts: Attempts) -> None:

@@ -1,4 +1,4 @@
-"""Labelled data unlike the paper's, small and made by seed, that show where a default is weak.
+"""Problem data unlike the paper's, small and made by seed, that show where a default is weak.
 
 Each maker takes a seed and a number of observations, and returns them with the clusters they were made of. ``OTHERS`` lists
 them with the number that is meant.
@@ -13,31 +13,26 @@ from functools import partial
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from data_sets import Labelled
-from mcgta.datasets import Sample, make_series
+from mcgta.datasets import make_series
 from mcgta.datasets.covariances import make_covariances
 from mcgta.runtime.types import Array, Index
+from problems.problem import LONG_SEGMENTS, Problem, problem_of
 
-Maker = Callable[[int, int], Labelled]
+Maker = Callable[[int, int], Problem]
 
-LONG = (20, 49)  # steps of 5 observations
-TAILS = 4.0
-OUTLIERS, OUTLIER_SCALE = 0.05, 8.0
-
-
-def labelled(sample: Sample) -> Labelled:
-    """Return a sample of :mod:`mcgta.datasets` as the benchmarks hand it over."""
-    return Labelled(sample.X, sample.positions, sample.labels)
+DEGREES_OF_FREEDOM = 4.0  # of heavy tails
+OUTLIER_SHARE = 0.05
+OUTLIER_SCALE = 8.0
 
 
-def states(seed: int, count: int, *, K: int, d: int) -> Labelled:
+def states(seed: int, count: int, *, K: int, d: int) -> Problem:
     """The paper's series with another number of states and features."""
-    return labelled(
-        make_series(count, n_clusters=K, n_features=d, segment_lengths=LONG, separation=0.8, random_state=seed)
+    return problem_of(
+        make_series(count, n_clusters=K, n_features=d, segment_lengths=LONG_SEGMENTS, separation=0.8, random_state=seed)
     )
 
 
-def shares(seed: int, count: int) -> Labelled:
+def shares(seed: int, count: int) -> Problem:
     """A series whose states are unequally common: rare ones come in short segments."""
     rng = np.random.default_rng(seed)
     common = np.array([0.55, 0.25, 0.12, 0.08])
@@ -45,7 +40,7 @@ def shares(seed: int, count: int) -> Labelled:
     return _in_time(_draw(labels, np.zeros((4, 5)), make_covariances(4, 5, separation=1.0, rng=rng), rng), labels)
 
 
-def means(seed: int, count: int) -> Labelled:
+def means(seed: int, count: int) -> Problem:
     """A series whose states differ in mean, by less than the spread within them, and share a covariance."""
     rng = np.random.default_rng(seed)
     labels = _segments(count, np.full(4, 100), rng)
@@ -53,7 +48,7 @@ def means(seed: int, count: int) -> Labelled:
     return _in_time(_draw(labels, rng.normal(size=(4, 4)), np.repeat(covariance, 4, axis=0), rng), labels)
 
 
-def irregular(seed: int, count: int) -> Labelled:
+def irregular(seed: int, count: int) -> Problem:
     """A series at irregular times, with five gaps that keep to no segment."""
     rng = np.random.default_rng(seed)
     steps = rng.gamma(0.5, 2.0, count)
@@ -61,24 +56,24 @@ def irregular(seed: int, count: int) -> Labelled:
     return replace(_paper(seed, count), positions=np.cumsum(steps))
 
 
-def groups(seed: int, count: int) -> Labelled:
+def groups(seed: int, count: int) -> Problem:
     """Four series of the same states, each with a time of its own."""
-    made, each = _paper(seed, count), -(-count // 4)
+    length = -(-count // 4)
     steps = np.arange(count)
-    return replace(made, positions=1.0 + steps % each, groups=steps // each)
+    return replace(_paper(seed, count), positions=1.0 + steps % length, groups=steps // length)
 
 
-def space(seed: int, count: int) -> Labelled:
+def space(seed: int, count: int) -> Problem:
     """Places in a cube, five Voronoi cells that differ in covariance."""
     rng = np.random.default_rng(seed)
     places = rng.uniform(0, 10, (count, 3))
     labels = cdist(places, _apart(5, 3, 4.0, rng)).argmin(axis=1)
-    return Labelled(
+    return Problem(
         _draw(labels, np.zeros((5, 5)), make_covariances(5, 5, separation=1.0, rng=rng), rng), places, labels
     )
 
 
-def spots(seed: int, count: int) -> Labelled:
+def spots(seed: int, count: int) -> Problem:
     """Spots on a hexagonal grid, like those on a slice of tissue: five wavy layers, with ten features each."""
     rng = np.random.default_rng(seed)
     width = round(count**0.5)
@@ -88,58 +83,60 @@ def spots(seed: int, count: int) -> Labelled:
     wave = 0.06 * np.sin(2 * np.pi * (x * rng.uniform(0.5, 1.5) + rng.uniform()))
     labels = np.digitize(y + wave, [0.15, 0.35, 0.6, 0.8])
     covariances = make_covariances(5, 10, separation=0.5, rng=rng)
-    return Labelled(_draw(labels, rng.normal(scale=0.6, size=(5, 10)), covariances, rng), places, labels)
+    return Problem(_draw(labels, rng.normal(scale=0.6, size=(5, 10)), covariances, rng), places, labels)
 
 
-def units(seed: int, count: int) -> Labelled:
+def units(seed: int, count: int) -> Problem:
     """The paper's series with features in units from a ten-thousandth to ten thousand."""
     made = _paper(seed, count)
     return replace(made, X=made.X * 10.0 ** np.array([-4, 4, 0, 2, -2]))
 
 
-def constant(seed: int, count: int) -> Labelled:
+def constant(seed: int, count: int) -> Problem:
     """The paper's series with a column that never changes."""
     made = _paper(seed, count)
     return replace(made, X=np.column_stack([made.X, np.full(count, 3.0)]))
 
 
-def outliers(seed: int, count: int) -> Labelled:
+def outliers(seed: int, count: int) -> Problem:
     """The paper's series, a twentieth of it far off in a direction of its own."""
-    rng, made = np.random.default_rng(seed), _paper(seed, count)
-    X, far = made.X.copy(), rng.choice(count, round(OUTLIERS * count), replace=False)
+    rng = np.random.default_rng(seed)
+    made = _paper(seed, count)
+    X = made.X.copy()
+    far = rng.choice(count, round(OUTLIER_SHARE * count), replace=False)
     X[far] = OUTLIER_SCALE * rng.normal(size=X[far].shape)
     return replace(made, X=X)
 
 
-def tails(seed: int, count: int) -> Labelled:
+def tails(seed: int, count: int) -> Problem:
     """The paper's series with the tails of a t distribution of four degrees of freedom."""
-    return labelled(make_series(count, segment_lengths=LONG, tails=TAILS, random_state=seed))
+    return problem_of(make_series(count, segment_lengths=LONG_SEGMENTS, tails=DEGREES_OF_FREEDOM, random_state=seed))
 
 
-def mixture(seed: int, count: int) -> Labelled:
+def mixture(seed: int, count: int) -> Problem:
     """Four kinds that are well separated in their features and anywhere in the plane."""
     rng = np.random.default_rng(seed)
     labels = rng.choice(4, count, p=[0.4, 0.3, 0.2, 0.1])
     covariances = make_covariances(4, 4, separation=0.5, rng=rng)
-    return Labelled(_draw(labels, 8 * np.eye(4), covariances, rng), rng.uniform(0, 10, (count, 2)), labels)
+    return Problem(_draw(labels, 8 * np.eye(4), covariances, rng), rng.uniform(0, 10, (count, 2)), labels)
 
 
-def compositions(seed: int, count: int) -> Labelled:
+def compositions(seed: int, count: int) -> Problem:
     """Two regions of the same three kinds, mixed in other shares; the regions are the clusters."""
     rng = np.random.default_rng(seed)
     places = rng.uniform(0, 10, (count, 2))
     labels = (places[:, 1] + np.sin(places[:, 0]) > 5).astype(np.int64)
     kinds = np.where(rng.uniform(size=count) < 0.2, 1, np.where((rng.uniform(size=count) < 0.8) == labels, 2, 0))
     covariances = make_covariances(3, 4, separation=0.5, rng=rng)
-    return Labelled(_draw(kinds, 4 * np.eye(3, 4), covariances, rng), places, labels)
+    return Problem(_draw(kinds, 4 * np.eye(3, 4), covariances, rng), places, labels)
 
 
-def _paper(seed: int, count: int) -> Labelled:
-    return labelled(make_series(count, segment_lengths=LONG, random_state=seed))
+def _paper(seed: int, count: int) -> Problem:
+    return problem_of(make_series(count, segment_lengths=LONG_SEGMENTS, random_state=seed))
 
 
-def _in_time(X: Array, labels: Index) -> Labelled:
-    return Labelled(X, np.arange(1.0, len(X) + 1), labels)
+def _in_time(X: Array, labels: Index) -> Problem:
+    return Problem(X, np.arange(1.0, len(X) + 1), labels)
 
 
 def _draw(labels: Index, means: Array, covariances: Array, rng: np.random.Generator) -> Array:

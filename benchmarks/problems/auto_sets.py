@@ -1,12 +1,12 @@
 """The labelled data that the fit without settings is measured on, all through one function.
 
-    from auto_sets import TABLE, sets
+    from problems.auto_sets import TABLE, sets
 
-    for data in sets(TABLE, seeds=range(1000, 1010), folder=Path("data")):
-        MCGTA(metric=data.metric).fit(data.X, positions=data.positions, groups=data.groups)
+    for problem in sets(TABLE, seeds=range(1000, 1010), folder=Path("data")):
+        labels = problem.fit(MCGTA())
 
-``TABLE`` are sets with clusters that have limits, ``ONE`` and ``HEAVY`` have one cluster only, ``OTHERS`` of other_sets.py
-probe what else there may be, and ``ALL`` are all of them. What is made has a seed; what is read from files comes once.
+``TABLE`` are sets with several clusters, ``ONE`` and ``HEAVY`` have one cluster only, ``OTHERS`` of other_sets.py probe
+what else there may be, and ``ALL`` are all of them. Made data have a seed; data read from files come once.
 """
 
 from __future__ import annotations
@@ -19,50 +19,52 @@ from typing import Any
 
 import numpy as np
 
-from data_sets import Labelled, read_labelled
 from mcgta.datasets import make_fields, make_regions, make_series
 from mcgta.datasets.covariances import make_covariances
-from other_sets import LONG, OTHERS, TAILS, Maker, labelled
+from problems.other_sets import DEGREES_OF_FREEDOM, OTHERS, Maker
+from problems.problem import LONG_SEGMENTS, Problem, find_problem, problem_of
 
-SHORT = (6, 30)  # steps of 5 observations
-LEAST = 100  # observations of the smallest set
+SHORT_SEGMENTS = (6, 30)  # steps of 5 observations
+MIN_ROWS = 100  # of the smallest set
 VOLATILITY = 0.15
 
 
-def series(seed: int, count: int, **options: Any) -> Labelled:
+def series(seed: int, count: int, **options: Any) -> Problem:
     """The paper's series."""
-    return labelled(make_series(count, random_state=seed, **options))
+    return problem_of(make_series(count, random_state=seed, **options))
 
 
-def regions(seed: int, count: int) -> Labelled:
+def regions(seed: int, count: int) -> Problem:
     """The paper's map."""
-    return labelled(make_regions(count, random_state=seed))
+    return problem_of(make_regions(count, random_state=seed))
 
 
-def fields(seed: int, count: int, **options: Any) -> Labelled:
+def fields(seed: int, count: int, **options: Any) -> Problem:
     """A smooth random field: Gaussian of length 1 for even seeds, exponential of length 2 for odd ones."""
-    kernel, length = ("exponential", 2.0) if seed % 2 else ("gaussian", 1.0)
-    return labelled(make_fields(count, kernel=kernel, length=length, random_state=seed, **options))
+    shape: dict[str, Any] = (
+        {"kernel": "exponential", "length": 2.0} if seed % 2 else {"kernel": "gaussian", "length": 1.0}
+    )
+    return problem_of(make_fields(count, **shape, random_state=seed, **options))
 
 
-def one_state(seed: int, count: int, **options: Any) -> Labelled:
+def one_state(seed: int, count: int, **options: Any) -> Problem:
     """A series of one state, whose covariance is not perturbed."""
-    return labelled(make_series(count, n_clusters=1, noise=0.0, random_state=seed, **options))
+    return problem_of(make_series(count, n_clusters=1, noise=0.0, random_state=seed, **options))
 
 
-def one_gaussian(seed: int, count: int) -> Labelled:
+def one_gaussian(seed: int, count: int) -> Problem:
     """Places uniform in a square, with features that have nothing to do with them."""
     rng = np.random.default_rng(seed)
     (covariance,) = make_covariances(1, 5, separation=1.0, rng=rng)
     X = rng.normal(size=(count, 5)) @ np.linalg.cholesky(covariance).T
-    return Labelled(X, rng.uniform(0, 10, (count, 2)), np.zeros(count, dtype=np.int64))
+    return Problem(X, rng.uniform(0, 10, (count, 2)), np.zeros(count, dtype=np.int64))
 
 
 TABLE: dict[str, tuple[Maker, int] | None] = {
-    "series-short": (partial(series, segment_lengths=SHORT), 1000),
-    "series-long": (partial(series, segment_lengths=LONG), 1000),
-    "ar-long": (partial(series, segment_lengths=LONG, correlation=0.8), 1000),
-    "ar-short": (partial(series, segment_lengths=SHORT, correlation=0.8), 1000),
+    "series-short": (partial(series, segment_lengths=SHORT_SEGMENTS), 1000),
+    "series-long": (partial(series, segment_lengths=LONG_SEGMENTS), 1000),
+    "ar-long": (partial(series, segment_lengths=LONG_SEGMENTS, correlation=0.8), 1000),
+    "ar-short": (partial(series, segment_lengths=SHORT_SEGMENTS, correlation=0.8), 1000),
     "regions-1200": (regions, 1200),
     "regions-10000": (regions, 10_000),
     "pavement": None,
@@ -80,7 +82,7 @@ ONE: dict[str, tuple[Maker, int]] = {
     "one-field": (partial(fields, n_clusters=1), 2000),
 }
 HEAVY: dict[str, tuple[Maker, int]] = {
-    "one-tails": (partial(one_state, correlation=0.8, tails=TAILS), 2000),
+    "one-tails": (partial(one_state, correlation=0.8, tails=DEGREES_OF_FREEDOM), 2000),
     "one-volatility": (partial(one_state, correlation=0.8, volatility=VOLATILITY), 2000),
 }
 ALL = {**TABLE, **ONE, **HEAVY, **OTHERS}
@@ -88,7 +90,7 @@ ALL = {**TABLE, **ONE, **HEAVY, **OTHERS}
 
 def sets(
     names: Iterable[str] = ALL, *, seeds: Sequence[int] = (1000,), folder: Path = Path(), share: float = 1.0
-) -> Iterator[Labelled]:
+) -> Iterator[Problem]:
     """Yield each of the named sets, once for each seed; nothing for a set whose file is not in ``folder``.
 
     ``share`` is that of the observations, for a quick look: fewer are made, or the first are read.
@@ -98,9 +100,9 @@ def sets(
             raise ValueError(f"name={name!r} must be one of {', '.join(ALL)}")
         made = ALL[name]
         if made is None:
-            data = read_labelled(folder, name)
-            if data is not None:
-                yield _first(data, share)
+            whole = find_problem(name, folder)
+            if whole is not None:
+                yield whole.take(slice(_fewer(len(whole.X), share)))
             continue
         make, count = made
         for seed in seeds:
@@ -108,10 +110,4 @@ def sets(
 
 
 def _fewer(count: int, share: float) -> int:
-    return min(count, max(LEAST, round(share * count)))
-
-
-def _first(data: Labelled, share: float) -> Labelled:
-    rows = slice(_fewer(len(data.X), share))
-    places = None if data.positions is None else data.positions[rows]
-    return replace(data, X=data.X[rows], positions=places, labels=data.labels[rows])
+    return min(count, max(MIN_ROWS, round(share * count)))

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
-from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
-from data_sets import Labelled
-from mcgta import MCGTA, read_positions
+from mcgta import MCGTA
 from mcgta.runtime.types import Labels
+from measuring.scoring import score
+from problems.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -43,64 +42,36 @@ class Run:
     failed: str = ""
 
 
-def fit_and_score(data: Labelled, *, n_jobs: int = 1) -> Run:
-    """Fit with no parameter set, and compare with the labels, which the fit does not see."""
-    count, true = len(data.X), len(np.unique(data.labels))
+def fit_and_score(problem: Problem, *, n_jobs: int = 1) -> Run:
+    """Fit with no parameter set, and compare with the truth, which the fit does not see."""
+    count = len(problem.X)
     start = time.process_time()
     try:
-        labels = _fit(data, n_jobs)
+        labels = problem.fit(MCGTA(n_jobs=n_jobs, progress=False))
         seconds = time.process_time() - start
-        assigned = _assign(data, labels, n_jobs)
+        assigned = _assign(problem, labels, n_jobs)
     except Exception as error:  # a set that cannot be fitted is a result, and the others go on
-        return Run(count, true, failed=f"{type(error).__name__}: {error}")
+        return Run(count, problem.clusters, failed=f"{type(error).__name__}: {error}")
+    scores = score(problem.truth, labels)
+    scores_assigned = score(problem.truth, assigned)
     return Run(
         count,
-        true,
-        ari=100 * adjusted_rand_score(data.labels, labels),
-        ami=100 * adjusted_mutual_info_score(data.labels, labels),
-        clusters=_count(labels),
-        assigned=100 * adjusted_rand_score(data.labels, assigned),
-        assigned_clusters=_count(assigned),
-        noise=100 * float(np.mean(labels < 0)),
+        problem.clusters,
+        ari=scores["ari"],
+        ami=scores["ami"],
+        clusters=scores["clusters"],
+        assigned=scores_assigned["ari"],
+        assigned_clusters=scores_assigned["clusters"],
+        noise=scores["noise"],
         seconds=seconds,
     )
 
 
-def known(**options: Any) -> dict[str, Any]:
-    """Return those options that the estimator has."""
-    return {name: value for name, value in options.items() if name in MCGTA().get_params()}
-
-
-def nearest_labels(data: Labelled, labels: Labels) -> Labels:
-    """Give noise the cluster of the nearest observation of its group that has one; where none has, it stays noise."""
-    places = read_positions(data.positions, len(labels), groups=data.groups, metric=data.metric)
-    points, out = places.points, labels.copy()
-    assert points is not None
-    for group in np.unique(places.groups):
-        own = places.groups == group
-        noise, rest = np.flatnonzero(own & (labels < 0)), np.flatnonzero(own & (labels >= 0))
-        if noise.size and rest.size:
-            out[noise] = labels[rest[cKDTree(points[rest]).query(points[noise])[1]]]
-    return out
-
-
-def _fit(data: Labelled, n_jobs: int, **options: Any) -> Labels:
-    if data.metric != "auto":
-        options["metric"] = data.metric
-    model = MCGTA(n_jobs=n_jobs, progress=False, **options)
-    return np.asarray(model.fit(data.X, positions=data.positions, groups=data.groups).labels_)
-
-
-def _assign(data: Labelled, labels: Labels, n_jobs: int) -> Labels:
-    """Labels with noise assigned, by the estimator if it can; where there is no noise there is nothing to assign."""
+def _assign(problem: Problem, labels: Labels, n_jobs: int) -> Labels:
+    """Return the labels of a fit that assigns noise; where there is none, the same labels."""
     if (labels >= 0).all():
         return labels
-    options = known(noise="assign")
-    return _fit(data, n_jobs, **options) if options else nearest_labels(data, labels)
-
-
-def _count(labels: Labels) -> int:
-    return len(np.unique(labels[labels >= 0]))
+    return problem.fit(MCGTA(n_jobs=n_jobs, progress=False, noise="assign"))
 
 
 @dataclass(frozen=True)
@@ -124,7 +95,7 @@ class Score:
 
     @property
     def value(self) -> float | None:
-        """What ``must`` and ``aim`` are for; None where there are no runs."""
+        """The value that ``must`` and ``aim`` limit; None where there are no runs."""
         return self.columns()["value"][0] if self.runs else None
 
     @property
@@ -139,9 +110,9 @@ class Score:
 
     @property
     def note(self) -> str:
-        """What errors said."""
-        said = sorted({run.failed for run in self.runs if run.failed})
-        return f"{sum(bool(run.failed) for run in self.runs)} failed: {'; '.join(said)}" if said else ""
+        """The messages of fits that failed."""
+        messages = sorted({run.failed for run in self.runs if run.failed})
+        return f"{sum(bool(run.failed) for run in self.runs)} failed: {'; '.join(messages)}" if messages else ""
 
     def columns(self) -> dict[str, tuple[float, float]]:
         """Return mean and standard deviation over runs of each column; seconds over those that did not fail."""
@@ -157,7 +128,7 @@ class Score:
         }
         if self.one:
             del columns["ami"]  # of a labelling with one class it says nothing
-        return {name: (float(np.mean(found)), _spread(found)) for name, found in columns.items() if found}
+        return {name: (float(np.mean(values)), _spread(values)) for name, values in columns.items() if values}
 
     def record(self) -> dict[str, Any]:
         """Return what is written to the file of results."""
@@ -165,8 +136,8 @@ class Score:
         return {"name": self.name, "title": self.title, "runs": len(self.runs), **limits, **self.columns()}
 
 
-def _spread(found: Sequence[float]) -> float:
-    return float(np.std(found, ddof=1)) if len(found) > 1 else 0.0
+def _spread(values: Sequence[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def score_head(*, one: bool = False) -> str:
