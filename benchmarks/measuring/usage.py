@@ -67,8 +67,9 @@ def own_peak() -> int:
 
 
 def _from_proc() -> dict[int, Usage]:
-    found: dict[int, Usage] = {}
-    tick, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+    usage: dict[int, Usage] = {}
+    tick = os.sysconf("SC_CLK_TCK")
+    page = os.sysconf("SC_PAGE_SIZE")
     for entry in os.scandir(_PROC):
         if not entry.name.isdecimal():
             continue
@@ -80,8 +81,8 @@ def _from_proc() -> dict[int, Usage]:
         fields = text[text.rfind(")") + 2 :].split()
         group = int(fields[2])
         used = Usage(sum(map(int, fields[11:15])) / tick, int(fields[21]) * page)
-        found[group] = found.get(group, Usage()) + used
-    return found
+        usage[group] = usage.get(group, Usage()) + used
+    return usage
 
 
 def _from_ps() -> dict[int, Usage]:
@@ -91,12 +92,12 @@ def _from_ps() -> dict[int, Usage]:
         )
     except OSError:
         return {}
-    found: dict[int, Usage] = {}
+    usage: dict[int, Usage] = {}
     for line in done.stdout.splitlines():
         group, kilobytes, spent = line.split()
         used = Usage(_seconds(spent), 1024 * int(kilobytes))
-        found[int(group)] = found.get(int(group), Usage()) + used
-    return found
+        usage[int(group)] = usage.get(int(group), Usage()) + used
+    return usage
 
 
 def _seconds(text: str) -> float:

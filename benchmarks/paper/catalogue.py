@@ -26,7 +26,7 @@ from paper.methods import (
 )
 from problems.problem import SPACE, TIME, Problem
 
-_SAMPLED = 2_000  # rows whose distances a radius is read off
+_SAMPLED_ROWS = 2_000  # whose distances a radius is read off
 
 
 def feature_radii(problem: Problem, count: int) -> Array:
@@ -46,7 +46,7 @@ def place_radii(problem: Problem, count: int) -> Array:
 
 
 def _radii(points: Array, count: int) -> Array:
-    rows = np.random.default_rng(0).permutation(len(points))[:_SAMPLED]
+    rows = np.random.default_rng(0).permutation(len(points))[:_SAMPLED_ROWS]
     return np.sort(cKDTree(points).query(points[rows], k=min(count, len(points) - 1) + 1)[0][:, -1])
 
 

@@ -15,7 +15,8 @@ from typing import Protocol
 from mcgta.datasets.cache import VARIABLE
 from mcgta.runtime.memory import budget, say_size
 from paper.arguments import MIN_MEMORY, PROGRAM, parse_arguments
-from paper.rendering.tables import overview_text, render
+from paper.rendering.overview import overview_text
+from paper.rendering.tables import render
 from paper.running.caps import Caps
 from paper.running.cells import STATUSES, Cell, Solving
 from paper.running.environment import code_version

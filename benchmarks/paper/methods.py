@@ -2,8 +2,8 @@
 
 *Given*: K is known, everything else is at its default, one fit. *Tuned*: a grid around what the labels favour, every fit an
 attempt, of which the best is kept; each method has a grid over what it is said to depend on. Ours has the most settings, as
-those of one neighbourhood share their models, and peers also get K. *Free*: what someone without labels would do, by a rule
-that is stated with the method.
+those of one neighbourhood share their models, and peers also get K. *Free*: settings without labels, by a rule that is stated
+with the method.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Grid = Callable[[Problem], Iterable[Params]]
 Attempts = Iterator[Attempt]
 
 FAILURES = (ValueError, ArithmeticError, RuntimeError, np.linalg.LinAlgError)  # of one setting; others are tried
-_MOST_CLUSTERS = 8
+_MAX_CLUSTERS = 8
 _SILHOUETTE_ROWS = 2_000
-_REMEMBERED = 32  # results
+_MAX_REMEMBERED = 32  # results
 
 
 class _Shared:
@@ -46,7 +46,7 @@ class _Shared:
         def remember(*args: Any, **named: Any) -> Any:
             key = f"{function.__qualname__} {joblib.hash((args, named))}"
             if key not in self._known:
-                if len(self._known) == _REMEMBERED:
+                if len(self._known) == _MAX_REMEMBERED:
                     del self._known[next(iter(self._known))]
                 self._known[key] = function(*args, **named)
             return self._known[key]
@@ -82,11 +82,11 @@ class Method:
         """Return the attempts of one setting; raise Unsuitable where there are none."""
         if problem.kind not in self.kinds:
             raise Unsuitable(f"{self.title} is for {' and '.join(self.kinds)}")
-        found = {"given": self.given, "tuned": self.tuned, "free": self.free}[setting]
-        if found is None:
+        solve = {"given": self.given, "tuned": self.tuned, "free": self.free}[setting]
+        if solve is None:
             why = {"given": "takes no number of clusters", "tuned": "has nothing to tune", "free": "has no rule"}
             raise Unsuitable(why[setting])
-        return found(problem, seed)
+        return solve(problem, seed)
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,11 @@ class Peer:
             several = 1 < len(np.unique(labels)) < rows.size
             return float(silhouette_score(problem.X[rows], labels)) if several else -1.0
 
-        yield from self._best_count(problem, seed, range(2, _MOST_CLUSTERS + 1), worth)
+        yield from self._best_count(problem, seed, range(2, _MAX_CLUSTERS + 1), worth)
 
     def by_bic(self, problem: Problem, seed: int) -> Attempts:
         """K of the least Bayesian information criterion, which the estimator keeps as ``bic_``."""
-        yield from self._best_count(problem, seed, range(1, _MOST_CLUSTERS + 1), lambda _, model: -float(model.bic_))
+        yield from self._best_count(problem, seed, range(1, _MAX_CLUSTERS + 1), lambda _, model: -float(model.bic_))
 
     def _best_count(
         self, problem: Problem, seed: int, counts: Iterable[int], worth: Callable[[Attempt, Any], float]
@@ -233,7 +233,7 @@ def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int]
         for models in product(**outer):
             estimator = MCGTA(metric=problem.metric, random_state=seed, refine=False, progress=False, **fixed)
             try:
-                found = tune(
+                tuning = tune(
                     problem.X,
                     problem.truth,
                     positions=problem.positions,
@@ -246,8 +246,9 @@ def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int]
             except FAILURES as error:
                 yield Attempt({**fixed, **models}, None, note=str(error), converged=False)
                 continue
-            note = f"held out in blocks: {100 * found.score:.1f} ± {100 * found.spread:.1f} of {len(found.settings)} settings"
-            yield Attempt({**fixed, **found.best_params}, found.best_estimator.labels_, note)
+            held_out = f"{100 * tuning.score:.1f} ± {100 * tuning.spread:.1f}"
+            note = f"held out in blocks: {held_out} of {len(tuning.settings)} settings"
+            yield Attempt({**fixed, **tuning.best_params}, tuning.best_estimator.labels_, note)
 
     return attempts
 
@@ -258,8 +259,10 @@ def free_mcgta(**fixed: Any) -> Callable[[Problem, int], Attempts]:
     def attempts(problem: Problem, seed: int) -> Attempts:
         model = MCGTA(random_state=seed, progress=False, **fixed)
         labels = problem.fit(model)
-        chosen = {"n_neighbors": model.n_neighbors_, "dissimilarity": model.dissimilarity_, "beta": model.beta_}
-        chosen |= {
+        chosen = {
+            "n_neighbors": model.n_neighbors_,
+            "dissimilarity": model.dissimilarity_,
+            "beta": model.beta_,
             "margin": model.margin_,
             "min_samples": model.min_samples_,
             "eps": model.eps_,

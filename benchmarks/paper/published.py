@@ -1,7 +1,7 @@
-"""What the paper printed (MC-GTA, ICML 2024): ARI and, under the name NMI, adjusted mutual information, in per cent.
+"""The tables that the paper printed (MC-GTA, ICML 2024), in per cent: ARI, and as NMI adjusted mutual information.
 
-Its tables are kept here as data, so that they stand beside what is measured. "-" says that a method does not suit a data set,
-"NC" that it did not converge. Seconds are the paper's, of another machine.
+They are kept here as data, so that they stand beside what is measured. "-" says that a method does not suit a data set, "NC"
+that it did not converge. Seconds are the paper's, of another machine.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def printed(method: str, data: str) -> Printed | None:
     """Return the cell of Table 1; None where it has no such row or column."""
     if method not in _TABLE or data not in DATA:
         return None
-    fields, at = _TABLE[method].split(), 2 * DATA.index(data)
-    ari, ami = fields[at : at + 2]
+    column = 2 * DATA.index(data)
+    ari, ami = _TABLE[method].split()[column : column + 2]
     return Printed(said=ari) if ari in ("-", "NC") else Printed(float(ari), float(ami))
 
 

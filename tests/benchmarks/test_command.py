@@ -24,7 +24,8 @@ class Figures:
     """Draws a file, and remembers what it was given."""
 
     def __init__(self, error=None):
-        self.error, self.records = error, None
+        self.error = error
+        self.records = None
 
     def draw(self, folder, records):
         if self.error:
@@ -53,7 +54,8 @@ def test_the_package_can_be_run_as_a_command(tmp_path):
 
 
 def test_cells_are_run_and_files_written_and_named(tmp_path, capsys):
-    out, figures = tmp_path / "bench", Figures()
+    out = tmp_path / "bench"
+    figures = Figures()
     assert bench("baselines", "--data", "pavement", "--quick", "--out", out, figures=figures) == 0
     told = capsys.readouterr()
     names = ("results.jsonl", "environment.json", "tables.md", "figures/one.png")

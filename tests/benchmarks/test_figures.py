@@ -284,9 +284,11 @@ def test_pairs_are_of_one_group(small):
 
 
 def test_pairs_do_not_depend_on_the_order_of_rows(small):
-    problem, order = regions(), np.random.default_rng(1).permutation(240)
+    problem = regions()
+    order = np.random.default_rng(1).permutation(240)
     turned = Problem(problem.X[order], problem.positions[order], problem.truth[order])
-    (one, _), (other, _) = pairs_of_models(problem, 15), pairs_of_models(turned, 15)
+    one, _ = pairs_of_models(problem, 15)
+    other, _ = pairs_of_models(turned, 15)
     assert (one.distance == other.distance).all()
     assert (one.dissimilarity == other.dissimilarity).all()
     assert (one.together == other.together).all()
@@ -303,7 +305,8 @@ def test_shares_in_bins_are_those_of_a_loop(listed, least):
         np.array([one[1] for one in listed], dtype=float),
         np.array([one[2] for one in listed], dtype=bool),
     )
-    rows, columns = np.array([0.0, 2.5, 5.5, 8.5]), np.array([0.5, 4.5, 7.5])
+    rows = np.array([0.0, 2.5, 5.5, 8.5])
+    columns = np.array([0.5, 4.5, 7.5])
     shares = shares_together(found, rows, columns, least)
     for a in range(3):
         for b in range(2):

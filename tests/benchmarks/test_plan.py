@@ -86,7 +86,8 @@ def test_a_method_labels_every_row(name: str, setting: str) -> None:
 
 @pytest.mark.parametrize("by", ["bic", "silhouette"])
 def test_without_labels_the_best_number_of_clusters_so_far_is_told_after_each(by: str) -> None:
-    problem, peer = small(TIME), methods.Peer("plain:GMM" if by == "bic" else "plain:KMeans")
+    problem = small(TIME)
+    peer = methods.Peer("plain:GMM" if by == "bic" else "plain:KMeans")
     told = [
         attempt.params["n_clusters"] for attempt in (peer.by_bic if by == "bic" else peer.by_silhouette)(problem, 0)
     ]
@@ -125,8 +126,8 @@ def test_segments_are_cut_once_for_all_numbers_of_states(monkeypatch) -> None:
 def test_tuning_gives_an_attempt_after_the_other(name: str) -> None:
     method = METHODS[name]
     attempts = method.attempts("tuned", small(method.kinds[0]), 0)
-    first, second = next(attempts), next(attempts)
-    assert first.params != second.params
+    first = next(attempts)
+    assert first.params != next(attempts).params
 
 
 @pytest.mark.parametrize("name", ["series", "long series", "regions"])
@@ -245,5 +246,5 @@ def test_what_the_paper_printed_is_at_hand() -> None:
 
 
 def test_larger_neighbourhoods_are_tuned_over_where_there_are_many_observations() -> None:
-    small_sizes, large = neighborhood_sizes(small(TIME)), SOURCES["regions"].make(0)
-    assert max(neighborhood_sizes(large)) > max(small_sizes)
+    large = SOURCES["regions"].make(0)
+    assert max(neighborhood_sizes(large)) > max(neighborhood_sizes(small(TIME)))

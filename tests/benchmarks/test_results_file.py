@@ -161,7 +161,8 @@ def test_a_line_of_brackets_only_is_no_record_either(tmp_path):
 @given(st.sampled_from([*WHOLE, "caps.seconds", "caps.memory"]), values | st.integers(-(10**400), 10**400))
 def test_whatever_a_field_holds_it_is_refused_or_can_be_shown(tmp_path_factory, field, value):
     file = tmp_path_factory.mktemp("results") / "results.jsonl"
-    damaged, (outer, _, inner) = {**WHOLE, "key": "b", "seed": 1}, field.partition(".")
+    damaged = {**WHOLE, "key": "b", "seed": 1}
+    outer, _, inner = field.partition(".")
     damaged[outer] = {**WHOLE["caps"], inner: value} if inner else value
     file.write_text(f"{json.dumps(WHOLE)}\n{json.dumps(damaged)}\n")
     records = [WHOLE]

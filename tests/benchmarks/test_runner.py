@@ -165,7 +165,8 @@ def test_what_it_ran_with_is_written_beside_the_results_without_a_date(ran, fold
 
 
 def test_cells_that_are_done_are_not_run_again_unless_asked_for(tmp_path):
-    out, told = tmp_path / "results.jsonl", []
+    out = tmp_path / "results.jsonl"
+    told = []
     cells = tuned("good", "raises", "no package")
 
     def run(*chosen, **options):
@@ -187,7 +188,8 @@ def test_cells_that_are_done_are_not_run_again_unless_asked_for(tmp_path):
 
 
 def test_a_cell_whose_line_was_torn_is_run_again_and_the_others_are_not(tmp_path):
-    out, told = tmp_path / "results.jsonl", []
+    out = tmp_path / "results.jsonl"
+    told = []
     cells = tuned("good", "grid")
     run_cells(cells, solve, out, jobs=1)
     whole = out.read_bytes()
@@ -317,8 +319,8 @@ def _start(code, folder):
         start_new_session=True,
     )
     for _ in range(2400):
-        told, done = list(folder.glob("*.pid")), "good" not in code or read_records(folder / "results.jsonl")
-        if told and done:
+        told = list(folder.glob("*.pid"))
+        if told and ("good" not in code or read_records(folder / "results.jsonl")):
             return process, list(map(int, told[0].read_text().split()))
         time.sleep(0.05)
     process.kill()

@@ -11,6 +11,7 @@ import numpy as np
 from mcgta.runtime.types import Array, Mask
 from paper.ablations import CURVES, MIDDLE
 from paper.rendering.pairs import Pairs, means_by_distance, pairs_of_features, pairs_of_models, shares_together
+from paper.running.records import Record
 from paper.sources import SOURCES
 from problems.problem import SPACE, Problem
 
@@ -19,17 +20,20 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
-Record = dict[str, Any]
-
 _NEIGHBORS = (15, 20, 30)
-_BINS, _LEAST = 60, 5
-_REACH = 1.5  # ranges that are drawn
-_SHIFT = 0.25  # of the sill: the margin that is drawn
-_TOGETHER, _APART, _LINE, _CURVE = "#1f6fb2", "#e08214", "#222222", "#b2182b"
-_EMPTY = "#e4e4e4"
-_COLOURS = 20
-_NAMED, _COLUMN = 12, 6  # clusters that have a legend, and a column of it
-_LONG = 5_000  # metres
+_BINS = 60
+_MIN_PAIRS = 5  # of a bin that is drawn
+_RANGES = 1.5  # that are drawn
+_MARGIN_IN_SILLS = 0.25
+_TOGETHER_COLOUR = "#1f6fb2"
+_APART_COLOUR = "#e08214"
+_LINE_COLOUR = "#222222"
+_CURVE_COLOUR = "#b2182b"
+_EMPTY_COLOUR = "#e4e4e4"
+_CLUSTER_COLOURS = 20
+_MAX_LEGEND = 12  # clusters that have a legend
+_MAX_LEGEND_COLUMN = 6
+_MIN_KILOMETRES = 5_000  # metres from which on distances are in kilometres
 _DPI = 150
 
 
@@ -76,7 +80,7 @@ def draw_semivariograms(name: str) -> Figure | None:
     if problem is None:
         return None
     found = [pairs_of_models(problem, n) for n in _NEIGHBORS]
-    limits = [_REACH * semivariogram.range_ for _, semivariogram in found]
+    limits = [_RANGES * semivariogram.range_ for _, semivariogram in found]
     # One scale for all panels, and no panel ends below it: what is empty has no pairs.
     top = max(_high(pairs, limit) for (pairs, _), limit in zip(found, limits, strict=True))
     figure, axes = _panels(3, share_y=True)
@@ -87,16 +91,21 @@ def draw_semivariograms(name: str) -> Figure | None:
             semivariogram.lags,
             2 * semivariogram.values,
             ".",
-            color=_CURVE,
+            color=_CURVE_COLOUR,
             markersize=4,
             label=r"empirical, $2\hat\gamma$",
         )
-        ax.plot(steps, semivariogram.expected(steps), color=_CURVE, linewidth=1.6, label=r"fitted, $2\gamma$")
-        shifted = semivariogram.expected(steps) - _SHIFT * semivariogram.sill_
+        ax.plot(steps, semivariogram.expected(steps), color=_CURVE_COLOUR, linewidth=1.6, label=r"fitted, $2\gamma$")
+        shifted = semivariogram.expected(steps) - _MARGIN_IN_SILLS * semivariogram.sill_
         ax.plot(
-            steps, shifted, "--", color=_CURVE, linewidth=1.2, label=rf"$2\gamma-\delta$, $\delta$ = {_SHIFT:g} sill"
+            steps,
+            shifted,
+            "--",
+            color=_CURVE_COLOUR,
+            linewidth=1.2,
+            label=rf"$2\gamma-\delta$, $\delta$ = {_MARGIN_IN_SILLS:g} sill",
         )
-        ax.axvline(semivariogram.range_, color=_CURVE, linewidth=0.8, linestyle=":", label=r"range $\rho$")
+        ax.axvline(semivariogram.range_, color=_CURVE_COLOUR, linewidth=0.8, linestyle=":", label=r"range $\rho$")
         ax.set(title=f"n = {n}", xlim=(0, limit), ylim=(0, top))
         _label_distance(ax, semivariogram.unit)
     axes[0].set_ylabel("$W_2^2$ of the local models")
@@ -129,23 +138,23 @@ def draw_loss(name: str) -> Figure | None:
     if problem is None:
         return None
     pairs, semivariogram = pairs_of_models(problem, 30)
-    margin = _SHIFT * semivariogram.sill_
+    margin = _MARGIN_IN_SILLS * semivariogram.sill_
     penalty = np.maximum(0.0, pairs.dissimilarity - (semivariogram.expected(pairs.distance) - margin))
     edges = np.unique(np.quantile(pairs.distance, np.linspace(0, 0.98, 41)))  # few pairs are farther, and noise
     first, second = (means_by_distance(pairs.distance, values, edges) for values in (pairs.dissimilarity, penalty))
     middles = (edges[1:] + edges[:-1]) / 2
     figure, (left, right) = _panels(2)
-    left.plot(middles, first, color=_TOGETHER, label="first term, $W_2^2$")
-    left.plot(middles, second, color=_APART, label="second term, the hinge")
-    right.plot(middles, 100 * second / (first + second), color=_APART)
+    left.plot(middles, first, color=_TOGETHER_COLOUR, label="first term, $W_2^2$")
+    left.plot(middles, second, color=_APART_COLOUR, label="second term, the hinge")
+    right.plot(middles, 100 * second / (first + second), color=_APART_COLOUR)
     for ax in (left, right):
-        ax.axvline(semivariogram.range_, color=_LINE, linewidth=0.8, linestyle=":", label=r"range $\rho$")
+        ax.axvline(semivariogram.range_, color=_LINE_COLOUR, linewidth=0.8, linestyle=":", label=r"range $\rho$")
         ax.set(ylim=(0, None))
         _label_distance(ax, semivariogram.unit)
     left.set(ylabel="mean over pairs", title="terms of the loss, β = 1")
     right.set(ylabel="%", title="share of the second term")
     figure.suptitle(
-        f"{SOURCES[name].title}: the loss by distance, n = 30, δ = {_SHIFT:g} sill, without range condition"
+        f"{SOURCES[name].title}: the loss by distance, n = 30, δ = {_MARGIN_IN_SILLS:g} sill, without range condition"
     )
     _add_legend(figure, left)
     return figure
@@ -162,11 +171,12 @@ def draw_truth(name: str) -> Figure | None:
     figure, ax = pyplot.subplots(figsize=(5.6, 4.6) if spatial else (9.0, 1.5), layout="constrained")
     names, codes = np.unique(problem.truth, return_inverse=True)
     colours: dict[str, Any] = {"cmap": "tab20" if problem.clusters > 10 else "tab10", "vmin": 0}
-    colours["vmax"] = _COLOURS - 1 if problem.clusters > 10 else 9
-    shown = codes % _COLOURS
+    colours["vmax"] = _CLUSTER_COLOURS - 1 if problem.clusters > 10 else 9
+    shown = codes % _CLUSTER_COLOURS
     drawn: ScalarMappable
     if spatial:
-        places, degrees = np.asarray(problem.positions), problem.metric == "haversine"
+        places = np.asarray(problem.positions)
+        degrees = problem.metric == "haversine"
         order = np.random.default_rng(0).permutation(len(places))  # no cluster hides the others
         drawn = ax.scatter(places[order, 0], places[order, 1], c=shown[order], s=3, linewidths=0, **colours)
         ax.set(xlabel="longitude, degrees" if degrees else "x", ylabel="latitude, degrees" if degrees else "y")
@@ -177,7 +187,7 @@ def draw_truth(name: str) -> Figure | None:
     ax.set_title(
         f"{SOURCES[name].title}: true clusters, {problem.clusters} on {len(problem.X):,} observations", fontsize=10
     )
-    if len(names) <= _NAMED:
+    if len(names) <= _MAX_LEGEND:
         _name_clusters(ax, dict(zip(map(str, names), drawn.to_rgba(np.arange(len(names))), strict=True)))
     return figure
 
@@ -196,7 +206,7 @@ def draw_curves(records: Sequence[Record], name: str) -> Figure | None:
     titles = {"n_neighbors": "neighbours n", "beta": "weight β", "margin_in_sills": "margin δ, in sills"}
     for ax, (parameter, values) in zip(axes, CURVES.items(), strict=True):
         kept = [value for value in values if f"{parameter}={value}" in points]
-        for score, colour in (("ari", _TOGETHER), ("ami", _APART)):
+        for score, colour in (("ari", _TOGETHER_COLOUR), ("ami", _APART_COLOUR)):
             heights = [points[f"{parameter}={value}"][score] for value in kept]
             ax.plot(kept, heights, "o-", color=colour, markersize=4, label=score.upper())
         ax.set(xlabel=titles[parameter], ylim=(least, 100))
@@ -241,16 +251,16 @@ def _high(pairs: Pairs, limit: float) -> float:
 def _draw_shares(ax: Axes, pairs: Pairs, limit: float, top: float) -> Any:
     """Image of the share of pairs of one cluster in bins of distance and dissimilarity; bins of few pairs are grey."""
     edges = [np.linspace(0, limit, _BINS + 1), np.linspace(0, top, _BINS + 1)]
-    shares = shares_together(pairs, edges[0], edges[1], _LEAST)
-    ax.fill([], [], color=_EMPTY, label=f"fewer than {_LEAST} pairs")
-    ax.set_facecolor(_EMPTY)
+    shares = shares_together(pairs, edges[0], edges[1], _MIN_PAIRS)
+    ax.fill([], [], color=_EMPTY_COLOUR, label=f"fewer than {_MIN_PAIRS} pairs")
+    ax.set_facecolor(_EMPTY_COLOUR)
     return ax.pcolormesh(edges[0], edges[1], shares.T, cmap="Blues", vmin=0, vmax=100)
 
 
 def _draw_histogram(ax: Axes, title: str, values: Array, together: Mask, top: float | None = None) -> None:
     """Densities of all values of each kind, of which a few are beyond the last edge and not drawn, unless it is given."""
     edges = np.linspace(0, float(np.quantile(values, 0.995)) if top is None else top, 81)
-    for kept, colour, label in ((together, _TOGETHER, "within"), (~together, _APART, "between")):
+    for kept, colour, label in ((together, _TOGETHER_COLOUR, "within"), (~together, _APART_COLOUR, "between")):
         heights = np.histogram(values[kept], edges)[0] / (max(1, kept.sum()) * edges[1])
         ax.stairs(heights, edges, fill=True, color=colour, alpha=0.55, label=label)
     ax.set(title=title, xlim=(0, edges[-1]))
@@ -270,7 +280,7 @@ def _name_clusters(ax: Axes, colours: dict[str, Any]) -> None:
         handles=[Patch(color=colour, label=name) for name, colour in colours.items()],
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
-        ncols=1 if len(colours) <= _COLUMN else 2,
+        ncols=1 if len(colours) <= _MAX_LEGEND_COLUMN else 2,
         title="cluster",
         title_fontsize=8,
         fontsize=8,
@@ -282,7 +292,7 @@ def _name_clusters(ax: Axes, colours: dict[str, Any]) -> None:
 
 def _label_distance(ax: Axes, unit: str) -> None:
     """Name the axis with its unit; long distances are in kilometres."""
-    if unit == "m" and ax.get_xlim()[1] >= _LONG:
+    if unit == "m" and ax.get_xlim()[1] >= _MIN_KILOMETRES:
         unit = "km"
         ax.xaxis.set_major_formatter(lambda metres, _: f"{metres / 1000:g}")
     ax.set_xlabel(f"distance, {unit}" if unit else "distance")

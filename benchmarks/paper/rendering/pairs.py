@@ -17,7 +17,8 @@ from mcgta.stages.semivariogram.empirical import empirical_semivariogram
 from problems.problem import Problem
 
 _PAIRS = 400_000
-_ALPHA = 0.01
+_ALPHA = 0.01  # penalty of the graphical lasso
+_NEAR = 1.5  # ranges of the semivariogram within which places are near each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +50,16 @@ def pairs_of_models(
     models = fit_local_models(data.X, find_neighborhoods(data.positions, n_neighbors), alpha=_ALPHA)
     dissimilarity = compare_models(models)
     semivariogram = fit_semivariogram(empirical_semivariogram(dissimilarity, data.positions), adapt=True)
-    rng, count = np.random.default_rng(seed), len(data.X)
-    i, j = rng.integers(count, size=(2, 4 * _PAIRS))
+    i, j = np.random.default_rng(seed).integers(len(data.X), size=(2, 4 * _PAIRS))
     distance = data.positions.of_pairs(i, j)
     kept = np.flatnonzero(np.isfinite(distance) & (i != j))[: _PAIRS // 2]
     if not even:
-        kept = np.union1d(kept, np.flatnonzero((distance <= 1.5 * semivariogram.range_) & (i != j))[: _PAIRS // 2])
+        kept = np.union1d(kept, np.flatnonzero((distance <= _NEAR * semivariogram.range_) & (i != j))[: _PAIRS // 2])
     values = dissimilarity.of_pairs(i[kept], j[kept])
-    kept, values = kept[np.isfinite(values)], values[np.isfinite(values)]
+    has_models = np.isfinite(values)
+    kept = kept[has_models]
     truth = problem.truth[data.order]
-    return Pairs(distance[kept], values, truth[i[kept]] == truth[j[kept]]), semivariogram
+    return Pairs(distance[kept], values[has_models], truth[i[kept]] == truth[j[kept]]), semivariogram
 
 
 def pairs_of_features(problem: Problem, kind: str, seed: int = 0) -> Pairs:
@@ -67,9 +68,8 @@ def pairs_of_features(problem: Problem, kind: str, seed: int = 0) -> Pairs:
     i, j = np.random.default_rng(seed).integers(len(problem.X), size=(2, _PAIRS))
     distance = places.of_pairs(i, j)
     kept = np.isfinite(distance) & (i != j)
-    i, j = i[kept], j[kept]
-    values = compare_features(problem.X, kind).of_pairs(i, j)
-    return Pairs(distance[kept], values, problem.truth[i] == problem.truth[j])
+    values = compare_features(problem.X, kind).of_pairs(i[kept], j[kept])
+    return Pairs(distance[kept], values, problem.truth[i[kept]] == problem.truth[j[kept]])
 
 
 def shares_together(pairs: Pairs, distances: Array, dissimilarities: Array, least: int) -> Array:
@@ -77,10 +77,10 @@ def shares_together(pairs: Pairs, distances: Array, dissimilarities: Array, leas
 
     Bins of fewer than ``least`` pairs are nan.
     """
-    edges, own = [distances, dissimilarities], pairs.together
+    edges = [distances, dissimilarities]
     counts = np.histogram2d(pairs.distance, pairs.dissimilarity, edges)[0]
-    ours = np.histogram2d(pairs.distance[own], pairs.dissimilarity[own], edges)[0]
-    return np.where(counts >= least, 100 * ours / np.maximum(counts, 1), np.nan)
+    together = np.histogram2d(pairs.distance[pairs.together], pairs.dissimilarity[pairs.together], edges)[0]
+    return np.where(counts >= least, 100 * together / np.maximum(counts, 1), np.nan)
 
 
 def means_by_distance(distance: Array, values: Array, edges: Array) -> Array:

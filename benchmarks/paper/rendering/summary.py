@@ -56,21 +56,21 @@ class Summary:
 
     def mean(self, name: str) -> float | None:
         """Return the mean over seeds, or None where there is no result."""
-        found = self.values(name)
-        return fmean(found) if found else None
+        values = self.values(name)
+        return fmean(values) if values else None
 
     def spread(self, name: str) -> float | None:
         """Return the standard deviation over seeds, or None where there are not two results."""
-        found = self.values(name)
-        return stdev(found) if len(found) > 1 else None
+        values = self.values(name)
+        return stdev(values) if len(values) > 1 else None
 
     @property
     def word(self) -> str:
         """What to show where there is no result: the most frequent of the reasons, or that nothing was run."""
-        found = [one["status"] for one in self.records if one not in self.results]
-        if not found:
+        reasons = [one["status"] for one in self.records if one not in self.results]
+        if not reasons:
             return NOT_RUN
-        first = max(STATUSES, key=lambda status: (found.count(status), -STATUSES.index(status)))
+        first = max(STATUSES, key=lambda status: (reasons.count(status), -STATUSES.index(status)))
         return WORDS.get(first, first)
 
     @property
@@ -83,7 +83,8 @@ class Summary:
 
     def show(self, name: str, form: str = "z.2f", *, spread: bool = True) -> str:
         """Return mean ± standard deviation, or the word in its place; "z" in ``form`` makes 0 of -0."""
-        middle, around = self.mean(name), self.spread(name)
+        middle = self.mean(name)
+        around = self.spread(name)
         if middle is None:
             return self.word
         text = f"{middle:{form}}"
@@ -123,9 +124,10 @@ class Board:
         """Return what is known of one place."""
         for table in self._tables:
             place = (table, data, method, setting)
-            found, planned = self._records.get(place, {}), self._planned.get(place, set())
-            if found:
-                return Summary([found[seed] for seed in sorted(found)], len(planned | set(found)))
+            records = self._records.get(place, {})
+            planned = self._planned.get(place, set())
+            if records:
+                return Summary([records[seed] for seed in sorted(records)], len(planned | set(records)))
         return Summary()
 
     def settings(self, data: str, method: str) -> list[str]:
@@ -145,8 +147,8 @@ class Board:
     def extent(self, data: str, name: str) -> tuple[int, int] | None:
         """Return the least and the largest that records of the data set have under this name; None where none has."""
         every = [one.get(name) for place, runs in self._records.items() if place[1] == data for one in runs.values()]
-        found = [int(value) for value in every if value is not None]
-        return (min(found), max(found)) if found else None
+        values = [int(value) for value in every if value is not None]
+        return (min(values), max(values)) if values else None
 
 
 def best(values: Iterable[float | None], choose: Callable[[Iterable[float]], float] = max) -> float | None:

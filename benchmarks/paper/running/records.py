@@ -22,9 +22,9 @@ from paper.running.cells import SETTINGS, STATUSES
 
 Record = dict[str, Any]
 
-_SHOWN = 60  # characters of a value that is refused
-_MOST = 1e18  # more than any score, size or time; means of such numbers are finite
-_LARGEST = sys.float_info.max  # what a cap may be, if somebody wants none
+_MAX_SHOWN = 60  # characters of a value that is refused
+_MAX_VALUE = 1e18  # more than any score, size or time; means of such numbers are finite
+_MAX_CAP = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,12 @@ def _choice(values: Sequence[str]) -> _Field:
 
 
 def _number(
-    least: float = -_MOST, most: float = _MOST, *, whole: bool = False, null: bool = True, needed: bool = False
+    least: float = -_MAX_VALUE,
+    most: float = _MAX_VALUE,
+    *,
+    whole: bool = False,
+    null: bool = True,
+    needed: bool = False,
 ) -> _Field:
     def allows(value: Any) -> bool:
         if value is None:
@@ -81,8 +86,8 @@ _FIELDS: dict[str, _Field] = {
     **dict.fromkeys(("seconds", "total", "wall", "peak", "peak_before"), _number(0)),
     "params": _object(),
     "caps": _object(),
-    "caps.seconds": _number(0, _LARGEST, null=False),
-    "caps.memory": _number(0, _LARGEST),
+    "caps.seconds": _number(0, _MAX_CAP, null=False),
+    "caps.memory": _number(0, _MAX_CAP),
     "code": _text(needed=False),
 }
 """What a record may hold, by name, with a dot what is within another field, which comes before; other fields are free."""
@@ -94,7 +99,7 @@ def read_records(file: str | os.PathLike[str]) -> list[Record]:
     A torn last line is passed over. Any other line that is no record is an error, which says where it is.
     """
     whole, _ = _split(Path(file))
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     for number, line in enumerate(whole.decode("utf-8", errors="replace").split("\n"), start=1):
         if line.strip():
             try:
@@ -104,8 +109,8 @@ def read_records(file: str | os.PathLike[str]) -> list[Record]:
                     f"{file}, line {number} is no result of a benchmark: {error}; take the line away, or give another "
                     "folder"
                 ) from error
-            found[record["key"]] = record
-    return list(found.values())
+            records[record["key"]] = record
+    return list(records.values())
 
 
 def repair(file: str | os.PathLike[str]) -> None:
@@ -183,4 +188,4 @@ def _parse(line: str) -> Record:
 def _cut(value: Any) -> str:
     """The beginning of a value, as a message shows it."""
     said = repr(value)
-    return said if len(said) <= _SHOWN else f"{said[:_SHOWN]}..."
+    return said if len(said) <= _MAX_SHOWN else f"{said[:_MAX_SHOWN]}..."
