@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paper.rendering import tables
+from paper.rendering import overview, tables
 from paper.running.records import add_record, plain, read_records, repair
 
 NAMES = {"table": "t", "data": "d", "method": "m", "setting": "free", "seed": 0, "status": "ok", "note": ""}
@@ -171,7 +171,7 @@ def test_whatever_a_field_holds_it_is_refused_or_can_be_shown(tmp_path_factory, 
     for table in ("baselines", "t"):
         shown = [{**record, "table": table} for record in records]
         assert tables.render(shown) is not None
-        assert tables.overview_text(shown) is not None
+        assert overview.overview_text(shown) is not None
 
 
 @pytest.mark.skipif(not PUBLISHED.exists(), reason="the documents are not there")
