@@ -345,7 +345,7 @@ def _loss_of(fitted: MCGTA, rows: int | None) -> Loss:
         first = np.arange(min(rows, len(places)))
         models = models.take(first)
         places = places.take(first)
-    return Loss(compare_models(models), places, fitted.semivariogram_, beta=float(fitted.beta))
+    return Loss(compare_models(models), places, fitted.semivariogram_, fitted.beta_, fitted.margin_)
 
 
 ROWS: dict[str, Callable[[Bench], None]] = {
