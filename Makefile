@@ -44,8 +44,8 @@ bench-baselines: $(VENV)/.develop  ## speed of the baselines that are written he
 
 bench-paper: $(VENV)/.develop  ## the paper's tables and figures, in docs/benchmarks/paper; goes on where it was, FRESH=1 begins anew
 	$(if $(FRESH),rm -f docs/benchmarks/paper/results.jsonl docs/benchmarks/paper/environment.json)
-	MCGTA_DATA=$(DATA) $(BIN)/mcgta bench dissimilarity covariance clusterer hinge range --out docs/benchmarks/paper --seconds 300
-	MCGTA_DATA=$(DATA) $(BIN)/mcgta bench baselines runtime curves --out docs/benchmarks/paper --seconds 100
+	MCGTA_DATA=$(DATA) PYTHONPATH=benchmarks $(BIN)/python -m paper dissimilarity covariance clusterer hinge range --out docs/benchmarks/paper --seconds 300
+	MCGTA_DATA=$(DATA) PYTHONPATH=benchmarks $(BIN)/python -m paper baselines runtime curves --out docs/benchmarks/paper --seconds 100
 
 docs: $(VENV)/.docs  ## HTML documentation in docs/_build/html
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html

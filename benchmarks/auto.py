@@ -1,8 +1,7 @@
 """What a fit without settings finds: MCGTA().fit(X, positions=...), with labels for scoring only.
 
 Made data have seeds from --first-seed on, on which nothing was tuned. ARI and AMI have noise as a class of its own;
-"noise assigned" is a second fit with noise="assign" where there is noise (where the estimator has no such parameter, noise
-gets the cluster of the nearest observation that has one). The sets, in auto_sets.py and other_sets.py, are
+"noise assigned" is a second fit with noise="assign" where there is noise. The sets, in the folder problems, are
 
     table      the paper's synthetic sets, autocorrelated ones, regions on smooth fields, Pavement, Vehicle, iNat: ARI
     one        data of one cluster: the share of runs that find one
@@ -24,7 +23,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,14 +31,15 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from auto_sets import ALL, HEAVY, ONE, TABLE, sets
-from data_sets import missing
 from mcgta import MCGTA
 from mcgta.datasets import make_regions, make_series
-from other_sets import OTHERS
-from results import Measure, describe, human, table_line, write_results
-from scores import Run, Score, fit_and_score, known, score_head, score_line
-from timing import environment, in_turns, timed
+from measuring.environment import environment
+from measuring.timing import in_turns, timed
+from problems.auto_sets import ALL, HEAVY, ONE, TABLE, sets
+from problems.other_sets import OTHERS
+from problems.problem import missing
+from results import Limits, Measure, describe, human, table_line, write_results
+from runs import Run, Score, fit_and_score, score_head, score_line
 
 RESULTS = Path(__file__).parent.parent / "docs" / "benchmarks" / "auto.json"
 PARTS = {
@@ -71,30 +71,30 @@ TITLES = {
     "one-tails": "AR(0.8), t with 4 degrees of degrees_of_freedom",
     "one-volatility": "AR(0.8), stochastic volatility",
 }
-LIMITS: dict[str, tuple[float | None, float | None]] = {  # must and aim, in per cent
-    "series-short": (94, 97),
-    "series-long": (97, 99),
-    "ar-long": (95, 98),
-    "regions-1200": (84, 90),
-    "regions-10000": (90, 95),
-    "pavement": (95, 99.5),
-    "vehicle": (62, 75),
-    "inat_subset": (55, 75),
-    "fields": (82, 90),
-    "one-tails": (None, 80),
-    "one-volatility": (None, 80),
+MIN_ARI: dict[str, Limits] = {  # per cent; of sets of one cluster the share of runs that find one
+    "series-short": Limits(94, 97),
+    "series-long": Limits(97, 99),
+    "ar-long": Limits(95, 98),
+    "regions-1200": Limits(84, 90),
+    "regions-10000": Limits(90, 95),
+    "pavement": Limits(95, 99.5),
+    "vehicle": Limits(62, 75),
+    "inat_subset": Limits(55, 75),
+    "fields": Limits(82, 90),
+    "one-tails": Limits(None, 80),
+    "one-volatility": Limits(None, 80),
 }
-ALL_ONE = (95, 100)  # of the runs on all sets of one cluster together
-TIMES = (10, 4)  # a plain fit's time, at most
-ROOM = (2.0, 1.0)  # GB at most
-RECORDS = 2238  # of 315 observations
+MIN_SHARE_ONE = Limits(95, 100)  # per cent of the runs on all sets of one cluster together
+MAX_TIMES = Limits(10, 4)  # a plain fit's time
+MAX_PEAK_GB = Limits(2.0, 1.0)
+GESTURE_RECORDS = 2238  # of 315 observations
 LARGE_FIT = """
 from mcgta import MCGTA
 from mcgta.datasets import make_gestures
-from one_fit import peak_bytes
+from measuring.usage import own_peak
 X = make_gestures({records}).X
 model = MCGTA(n_jobs=1, progress=False).fit(X)
-print(peak_bytes(), len(X), model.n_clusters_, model.choice_.scored)
+print(own_peak(), len(X), model.n_clusters_, model.choice_.scored)
 """
 PLAIN: dict[str, Any] = {
     "n_neighbors": 30,
@@ -104,13 +104,13 @@ PLAIN: dict[str, Any] = {
     "min_samples": 30,
     "dissimilarity": "wasserstein2",
 }
-QUICK = 0.25  # share of the observations
-WARM = 2500  # observations of the fits before, which read the kernels from their cache
+QUICK_SHARE = 0.25  # of the observations
+WARM_ROWS = 2500  # of the fits before, which read the kernels from their cache
 
 
 @dataclass
 class Bench:
-    """A run: where the data are, how thorough it is, and what it has found."""
+    """A run: the folder of the data, how thorough it is, and its results so far."""
 
     folder: Path
     seeds: Sequence[int]
@@ -122,19 +122,28 @@ class Bench:
     @property
     def share(self) -> float:
         """Share of the observations."""
-        return QUICK if self.quick else 1.0
+        return QUICK_SHARE if self.quick else 1.0
+
+    def limits(self, limits: Limits | None) -> Limits:
+        """Return the limits, which are for whole runs only."""
+        return Limits() if self.quick or limits is None else limits
 
     def add(self, score: Score) -> None:
         """Keep and print a line of the table."""
         self.scores.append(score)
         print(score_line(score), flush=True)
 
+    def add_measure(self, measure: Measure) -> None:
+        """Keep and print a measure."""
+        self.measures.append(measure)
+        print(table_line(measure), flush=True)
+
     def score(self, name: str) -> list[Run]:
         """Fit one set, once for each seed, and return the runs."""
-        made = sets([name], seeds=self.seeds, folder=self.folder, share=self.share)
-        runs = [fit_and_score(data, n_jobs=self.n_jobs) for data in made]
-        must, aim = (None, None) if self.quick else LIMITS.get(name, (None, None))
-        self.add(Score(name, TITLES.get(name, name), runs, must, aim, one=name in ONE or name in HEAVY))
+        problems = sets([name], seeds=self.seeds, folder=self.folder, share=self.share)
+        runs = [fit_and_score(problem, n_jobs=self.n_jobs) for problem in problems]
+        limits = self.limits(MIN_ARI.get(name))
+        self.add(Score(name, TITLES.get(name, name), runs, *limits, one=name in ONE or name in HEAVY))
         return runs
 
     def score_all(self, names: Sequence[str]) -> None:
@@ -146,32 +155,30 @@ class Bench:
             self.score(name)
         if len(clusters) < len(names):
             print(score_head(one=True))
-        found = {name: self.score(name) for name in names if name in ONE}
-        if set(found) == set(ONE):
-            runs = [run for some in found.values() for run in some]
-            must, aim = (None, None) if self.quick else ALL_ONE
-            self.add(Score("one", "all of these", runs, must, aim, one=True))
+        runs_of_one = {name: self.score(name) for name in names if name in ONE}
+        if set(runs_of_one) == set(ONE):
+            runs = [run for part in runs_of_one.values() for run in part]
+            self.add(Score("one", "all of these", runs, *self.limits(MIN_SHARE_ONE), one=True))
         for name in names:
             if name in HEAVY:
                 self.score(name)
 
     def compare_times(self) -> None:
         """Vehicle without settings against a plain fit: one thread, in turns, after one turn each that does not count."""
-        must, aim = (None, None) if self.quick else TIMES
-        case, note, value = "time of the fit without settings over a plain one, Vehicle", missing("vehicle"), None
-        for data in sets(["vehicle"], folder=self.folder, share=self.share):
+        case = "time of the fit without settings over a plain one, Vehicle"
+        measure = Measure("time", case, *self.limits(MAX_TIMES), unit="times", note=missing("vehicle"))
+        for problem in sets(["vehicle"], folder=self.folder, share=self.share):
             auto = MCGTA(n_jobs=1, progress=False)
-            plain = MCGTA(n_jobs=1, progress=False, **PLAIN, **known(refine=False))
-            sides = (timed(partial(model.fit, data.X)) for model in (auto, plain))
+            plain = MCGTA(n_jobs=1, progress=False, **PLAIN, refine=False)
+            sides = (timed(partial(model.fit, problem.X)) for model in (auto, plain))
             ours, theirs = (np.ravel(taken) for taken in in_turns(*sides, rounds=1 if self.quick else 3))
-            value = float(np.median(ours / theirs))
             note = f"{human(float(np.median(ours)))} and {human(float(np.median(theirs)))}"
-        self.measures.append(Measure("time", case, must, aim, unit="times", value=value, note=note))
-        print(table_line(self.measures[-1]), flush=True)
+            measure = replace(measure, value=float(np.median(ours / theirs)), note=note)
+        self.add_measure(measure)
 
     def measure_memory(self) -> None:
         """The peak memory of a large fit without settings."""
-        program = LARGE_FIT.format(records=RECORDS // 100 if self.quick else RECORDS)
+        program = LARGE_FIT.format(records=GESTURE_RECORDS // 100 if self.quick else GESTURE_RECORDS)
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", program],
             cwd=Path(__file__).parent,
@@ -180,16 +187,15 @@ class Bench:
             check=True,
         )
         peak, count, clusters, scored = (int(word) for word in done.stdout.split())
-        must, aim = (None, None) if self.quick else ROOM
         case = f"peak memory of the fit without settings, {count:,} x 3"
         note = f"{clusters} clusters, chosen on a sample of {scored:,}"
-        self.measures.append(Measure("memory", case, must, aim, unit="GB", value=peak / 1e9, note=note))
-        print(table_line(self.measures[-1]), flush=True)
+        limits = self.limits(MAX_PEAK_GB)
+        self.add_measure(Measure("memory", case, *limits, unit="GB", value=peak / 1e9, note=note))
 
 
 def warm() -> None:
     """Have the kernels ready, so that no fit that is timed waits for them."""
-    for sample in (make_series(WARM), make_regions(WARM)):
+    for sample in (make_series(WARM_ROWS), make_regions(WARM_ROWS)):
         MCGTA(n_jobs=1, progress=False).fit(sample.X, positions=sample.positions)
 
 
@@ -205,7 +211,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="a quarter of the observations: a look, not a result")
     options = parser.parse_args(arguments)
     seeds = range(options.first_seed, options.first_seed + options.seeds)
-    bench, about = Bench(options.data, seeds, options.n_jobs, options.quick), environment()
+    bench = Bench(options.data, seeds, options.n_jobs, options.quick)
+    about = environment()
     asked = options.only or WHOLE
     print(describe(about))
     with threadpool_limits(limits=1), warnings.catch_warnings():

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import sklearn.cluster
-from sklearn.metrics import adjusted_rand_score, pairwise
+from sklearn.metrics import pairwise
 from threadpoolctl import threadpool_limits
 
 from mcgta import read_positions
@@ -26,8 +26,10 @@ from mcgta.baselines import DBSCAN, SKATER, TICC, FastTICC
 from mcgta.baselines.skater import contiguity
 from mcgta.datasets import make_regions, make_series
 from mcgta.runtime.types import Array
+from measuring.environment import environment
+from measuring.scoring import same_clusters, score_ari
+from measuring.timing import in_turns, timed
 from results import Ratio, describe, table_head, table_line
-from timing import environment, in_turns, timed
 
 ROUNDS = 3
 Lines = list[Ratio]
@@ -53,16 +55,16 @@ def skater() -> Lines:
     """SKATER against spopt."""
     data = make_regions(1_500, random_state=0)
     i, j = contiguity(read_positions(data.positions, len(data.X)), 8)
-    found: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
 
     def ours() -> None:
-        found["ours"] = SKATER(5).fit(data.X, positions=data.positions).labels_
+        labels["ours"] = SKATER(5).fit(data.X, positions=data.positions).labels_
 
     def theirs() -> None:
-        found["theirs"] = spopt_regions(data.X, i, j, 5)
+        labels["theirs"] = spopt_regions(data.X, i, j, 5)
 
     turns = in_turns(timed(ours), timed(theirs), rounds=ROUNDS)
-    same = adjusted_rand_score(found["ours"], found["theirs"]) == 1.0
+    same = same_clusters(labels["ours"], labels["theirs"])
     line = Ratio("skater", "SKATER, 1,500 places x 5, 5 regions", "spopt")
     return [line.measured(*turns, note=f"the same regions: {'yes' if same else 'NO'}; spopt is given the graph")]
 
@@ -71,17 +73,17 @@ def ticc() -> Lines:
     """TICC against fast-ticc."""
     data = make_series(2_000, segment_lengths=(20, 49), random_state=0)
     options: dict[str, Any] = {"n_clusters": 5, "window": 3, "beta": 50.0, "sparsity": 0.11}
-    found: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
 
     def run(name: str, make: Callable[[], Any]) -> Callable[[], None]:
         def fit() -> None:
-            found[name] = make().fit(data.X).labels_
+            labels[name] = make().fit(data.X).labels_
 
         return fit
 
     sides = {"ours": lambda: TICC(n_init=1, **options), "theirs": lambda: FastTICC(**options)}
     turns = in_turns(*(timed(run(name, make)) for name, make in sides.items()), rounds=ROUNDS)
-    scores = ", ".join(f"{name} {100 * adjusted_rand_score(data.labels, labels):.1f}" for name, labels in found.items())
+    scores = ", ".join(f"{name} {score_ari(data.labels, side):.1f}" for name, side in labels.items())
     line = Ratio("ticc", "TICC, 2,000 steps x 5, windows of 3, 5 states", "fast-ticc")
     return [line.measured(*turns, note=f"ARI {scores}; local optima may differ")]
 
@@ -89,16 +91,16 @@ def ticc() -> Lines:
 def dbscan() -> Lines:
     """DBSCAN on the features against scikit-learn's."""
     X = np.random.default_rng(0).normal(size=(20_000, 5)) + np.repeat([[0.0], [6.0]], 10_000, axis=0)
-    found: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
 
     def ours() -> None:
-        found["ours"] = DBSCAN(1.2, 20).fit(X).labels_
+        labels["ours"] = DBSCAN(1.2, 20).fit(X).labels_
 
     def theirs() -> None:
-        found["theirs"] = sklearn.cluster.DBSCAN(eps=1.2, min_samples=20).fit_predict(X)
+        labels["theirs"] = sklearn.cluster.DBSCAN(eps=1.2, min_samples=20).fit_predict(X)
 
     turns = in_turns(timed(ours), timed(theirs), rounds=ROUNDS)
-    same = adjusted_rand_score(found["ours"], found["theirs"]) == 1.0
+    same = same_clusters(labels["ours"], labels["theirs"])
     line = Ratio("dbscan", "DBSCAN, 20,000 rows x 5", "scikit-learn")
     return [line.measured(*turns, note=f"the same clusters: {'yes' if same else 'NO'}")]
 

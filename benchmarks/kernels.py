@@ -31,33 +31,35 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from data_sets import ALPHA, NEIGHBORS, TITLES, Dataset, missing, read_data
-from mcgta import (
-    MCGTA,
-    compare_models,
-    empirical_semivariogram,
-)
+from mcgta import MCGTA, compare_models, empirical_semivariogram
 from mcgta.kernels.gaussians.careful_lasso import GAP
 from mcgta.kernels.gaussians.graphical_lasso import graphical_lasso
 from mcgta.kernels.gaussians.wasserstein import pack, wasserstein2_tile
 from mcgta.runtime.parallel import threads as on_threads
 from mcgta.runtime.types import Array
+from measuring.environment import environment, load_average
+from measuring.readiness import compile_kernels
+from measuring.timing import in_turns, timed
+from problems.problem import missing
+from problems.windows import ALPHA, NEIGHBORS, TITLES, WindowedData, read_windowed
 from results import Ratio, Table, describe, human, print_tables, table_head, table_line, write_results
 from rivals import Gaussians, LassoFits, dbscan, eigvalsh_tile, pot_pairs, pot_tile, sqrtm_pairs
 from startup import measure_startup
-from timing import environment, in_turns, load, timed
 
 RESULTS = Path(__file__).parent.parent / "docs" / "benchmarks" / "kernels.json"
-TILE = 256
-BATCH, BATCH_PAIRS = (slice(0, 128), slice(0, 156)), 128 * 156
-DGEMM = 1024
-LEAST = 0.02  # seconds of a turn
-NODES = 32  # see operations
+TILE = 256  # models
+BATCH = (slice(0, 128), slice(0, 156))
+BATCH_PAIRS = 128 * 156
+DGEMM_ROWS = 1024
+MIN_SECONDS = 0.02  # of a turn
+LASSO_WINDOWS = 4  # of scikit-learn, a round
+ROOT_RULE_NODES = 32  # see operations
+SQRTM_PAIRS = 100  # a round
 
 
 @dataclass
 class Bench:
-    """A run: where the data are, how thorough it is, and what it has found."""
+    """A run: the folder of the data, how thorough it is, and its results so far."""
 
     folder: Path
     quick: bool
@@ -85,31 +87,32 @@ def lasso(bench: Bench) -> None:
     for name, d, must, aim in (("vehicle", 5, 800, 2000), ("pavement", 10, 250, 1000), ("inat_subset", 16, 80, 500)):
         case = f"graphical lasso a fit, d = {d} ({TITLES[name]})"
         line = Ratio("lasso", case, "scikit-learn GraphicalLasso", must, aim, "fit")
-        dataset = read_data(bench.folder, name, columns=d)
+        dataset = read_windowed(bench.folder, name, columns=d)
         if dataset is None:
             bench.add(replace(line, note=missing(name)))
         else:
             _lasso(bench, line, dataset)
 
 
-def _lasso(bench: Bench, line: Ratio, dataset: Dataset) -> None:
+def _lasso(bench: Bench, line: Ratio, dataset: WindowedData) -> None:
     covs = dataset.models(covariance="empirical").covariances
     rival = LassoFits(dataset.data.X, dataset.neighborhoods.indices, ALPHA)
-    rounds, few = bench.rounds(15), 4
-    windows = np.random.default_rng(0).permutation(len(covs))[: few * (rounds + 1)]
-    blocks = iter(windows.reshape(-1, few).tolist())
+    rounds = bench.rounds(15)
+    windows = np.random.default_rng(0).permutation(len(covs))[: LASSO_WINDOWS * (rounds + 1)]
+    blocks = iter(windows.reshape(-1, LASSO_WINDOWS).tolist())
     ours, with_moments, theirs = in_turns(
-        timed(lambda: graphical_lasso(covs, ALPHA), units=len(covs), least=LEAST),
-        timed(dataset.models, units=len(covs), least=LEAST),
+        timed(lambda: graphical_lasso(covs, ALPHA), units=len(covs), least=MIN_SECONDS),
+        timed(dataset.models, units=len(covs), least=MIN_SECONDS),
         lambda: rival.fit(next(blocks)),
         rounds=rounds,
     )
     fitted, gaps = graphical_lasso(covs, ALPHA)
-    apart = [np.abs(cov - fitted[k]).max() / covs[k].max() for k, cov in rival.found.items() if cov is not None]
+    apart = [np.abs(cov - fitted[k]).max() / covs[k].max() for k, cov in rival.covariances.items() if cov is not None]
     diagonal = np.mean([np.count_nonzero(cov) <= len(cov) for cov in fitted])
     note = (
-        f"{few * rounds} of {len(covs)} windows by scikit-learn, {rival.raised} of them raised; largest duality gap of ours "
-        f"{gaps.max():.1e}; median difference at scikit-learn's tolerance {np.median(apart):.1e}; diagonal {diagonal:.0%}"
+        f"{LASSO_WINDOWS * rounds} of {len(covs)} windows by scikit-learn, {rival.raised} of them raised; "
+        f"largest duality gap of ours {gaps.max():.1e}; "
+        f"median difference at scikit-learn's tolerance {np.median(apart):.1e}; diagonal {diagonal:.0%}"
     )
     bench.add(line.measured(ours, theirs, note=note, holds=bool(gaps.max() <= GAP)))
     line = replace(line, case=f"{line.case}, with moments", must=None, aim=None)
@@ -130,7 +133,7 @@ def operations(d: int) -> int:
         return 19 + 17 + 27 + 17 + 5 + 11 + 3 * 20 + ends
     product = d * (d + 1) * (2 * d + 1) // 3
     bidiagonal = sum(8 * m * m + 2 * m for m in range(1, d))
-    return product + bidiagonal + 6 * d + 2 * d * (d + 1) + NODES * 4 * d + ends
+    return product + bidiagonal + 6 * d + 2 * d * (d + 1) + ROOT_RULE_NODES * 4 * d + ends
 
 
 def wasserstein(bench: Bench) -> None:
@@ -145,17 +148,18 @@ def _wasserstein(bench: Bench, d: int, line: Ratio) -> None:
     """Measure one line; operations a second beside those of a product of large matrices, which takes turns too."""
     models = Gaussians.random(TILE, d, seed=d)
     packed = pack(models.means, models.covs)
-    square = np.random.default_rng(0).standard_normal((DGEMM, DGEMM))
+    square = np.random.default_rng(0).standard_normal((DGEMM_ROWS, DGEMM_ROWS))
     ours, theirs, dgemm = in_turns(
-        timed(lambda: wasserstein2_tile(packed, packed), units=TILE**2, least=LEAST),
-        timed(lambda: eigvalsh_tile(models, *BATCH), units=BATCH_PAIRS, least=LEAST),
-        timed(lambda: square @ square, units=2 * DGEMM**3, least=LEAST),
+        timed(lambda: wasserstein2_tile(packed, packed), units=TILE**2, least=MIN_SECONDS),
+        timed(lambda: eigvalsh_tile(models, *BATCH), units=BATCH_PAIRS, least=MIN_SECONDS),
+        timed(lambda: square @ square, units=2 * DGEMM_ROWS**3, least=MIN_SECONDS),
         rounds=bench.rounds(15),
     )
     difference = np.abs(wasserstein2_tile(packed, packed)[BATCH] - eigvalsh_tile(models, *BATCH))
     traces = models.traces[BATCH[0], None] + models.traces[None, BATCH[1]]
     bench.add(line.measured(ours, theirs, **agreement(difference / traces)))
-    seconds, peak = float(np.median(ours)), 1e-9 / float(np.median(dgemm))
+    seconds = float(np.median(ours))
+    peak = 1e-9 / float(np.median(dgemm))
     speed = operations(d) / seconds / 1e9
     entry = {"d": d, "seconds": seconds, "operations": operations(d), "gflops": speed, "dgemm": peak}
     bench.tables.setdefault("arithmetic", []).append({**entry, "share": speed / peak})
@@ -173,7 +177,7 @@ def pot(bench: Bench) -> None:
     packed = pack(models.means, models.covs)
     i, j = np.random.default_rng(0).integers(TILE, size=(2, 300))
     ours, single, batched = in_turns(
-        timed(lambda: wasserstein2_tile(packed, packed), units=TILE**2, least=LEAST),
+        timed(lambda: wasserstein2_tile(packed, packed), units=TILE**2, least=MIN_SECONDS),
         timed(lambda: pot_pairs(ot, models, i, j), units=i.size),
         timed(lambda: pot_tile(ot, models, *BATCH), units=BATCH_PAIRS),
         rounds=bench.rounds(15),
@@ -186,11 +190,10 @@ def pot(bench: Bench) -> None:
 def threads(bench: Bench) -> None:
     """Two threads against one on both heavy stages, wall time."""
     line = Ratio("threads", "two threads, local models (Vehicle)", "one thread", 1.7, 1.9)
-    dataset = read_data(bench.folder, "vehicle")
+    dataset = read_windowed(bench.folder, "vehicle")
     if dataset is None:
         bench.add(replace(line, note=missing("vehicle")))
         return
-    before = load()
     fit = dataset.models
     piece = compare_models(fit(n_jobs=1).take(np.arange(2500 if bench.quick else 6000)))
 
@@ -198,27 +201,29 @@ def threads(bench: Bench) -> None:
         with on_threads(n_jobs):
             return replace(piece, cached=None).matrix()
 
-    same = np.array_equal(fit(n_jobs=1).covariances, fit(n_jobs=2).covariances), np.array_equal(compare(1), compare(2))
-    wall = partial(timed, least=0.2, clock=time.perf_counter)
-    two, one = in_turns(wall(lambda: fit(n_jobs=2)), wall(lambda: fit(n_jobs=1)), rounds=bench.rounds(15))
-    said = "load average {} before; results the same to the bit: {}"
-    bench.add(line.measured(two, one, note=said.format(before, "yes" if same[0] else "NO"), holds=same[0]))
-    before = load()
-    two, one = in_turns(wall(lambda: compare(2)), wall(lambda: compare(1)), rounds=bench.rounds(9))
-    line = replace(line, case=f"two threads, all pairs of {len(piece)} models (Vehicle)")
-    bench.add(line.measured(two, one, note=said.format(before, "yes" if same[1] else "NO"), holds=same[1]))
+    def measure(line: Ratio, work: Callable[[int], Array], rounds: int) -> None:
+        same = np.array_equal(work(1), work(2))
+        before = load_average()
+        wall = partial(timed, least=0.2, clock=time.perf_counter)
+        two, one = in_turns(wall(partial(work, 2)), wall(partial(work, 1)), rounds=rounds)
+        note = f"load average {before} before; results the same to the bit: {'yes' if same else 'NO'}"
+        bench.add(line.measured(two, one, note=note, holds=same))
+
+    measure(line, lambda n_jobs: fit(n_jobs=n_jobs).covariances, bench.rounds(15))
+    pairs = replace(line, case=f"two threads, all pairs of {len(piece)} models (Vehicle)")
+    measure(pairs, compare, bench.rounds(9))
 
 
 def semivariogram(bench: Bench) -> None:
     """Semivariogram of Vehicle by control variate, against all pairs; its errors beside the errors it states."""
     line = Ratio("semivariogram", "semivariogram (Vehicle)", "all pairs", 100, 300)
-    dataset = read_data(bench.folder, "vehicle", rows=6000 if bench.quick else None)
+    dataset = read_windowed(bench.folder, "vehicle", rows=6000 if bench.quick else None)
     if dataset is None:
         bench.add(replace(line, note=missing("vehicle")))
         return
-    places, dissimilarity = dataset.data.positions, compare_models(dataset.models())
-    sample = partial(empirical_semivariogram, dissimilarity, places)
-    exact, sampled = sample(error=0.0), sample()
+    sample = partial(empirical_semivariogram, compare_models(dataset.models()), dataset.data.positions)
+    exact = sample(error=0.0)
+    sampled = sample()
     ours, theirs = in_turns(timed(sample, least=0.2), timed(partial(sample, error=0.0)), rounds=3, warm=False)
     seen = exact.counts > 0
     off = np.abs(sampled.values[seen] - exact.values[seen])
@@ -226,7 +231,8 @@ def semivariogram(bench: Bench) -> None:
     stated = np.asarray(sampled.errors, dtype=float)[seen]
     uncertain = stated > 0
     score = off[uncertain] / stated[uncertain]
-    median, largest = float(np.median(relative)), float(relative.max())
+    median = float(np.median(relative))
+    largest = float(relative.max())
     entry = {
         "bins": int(seen.sum()),
         "median_error": median,
@@ -247,11 +253,12 @@ def pavement(bench: Bench) -> None:
     A round fits a third of the windows and 100 random pairs, scaled to all of them.
     """
     line = Ratio("pavement", "Pavement, 10 columns, end to end", "scikit-learn, SciPy sqrtm, DBSCAN", 100, 500)
-    dataset = read_data(bench.folder, "pavement", columns=10)
+    dataset = read_windowed(bench.folder, "pavement", columns=10)
     if dataset is None:
         bench.add(replace(line, note=missing("pavement")))
         return
-    X, rounds, few = dataset.data.X, 3, 100
+    X = dataset.data.X
+    rounds = 3
     total = len(X) * (len(X) - 1) // 2
     options: dict[str, Any] = {"n_neighbors": NEIGHBORS, "alpha": ALPHA, "n_jobs": 1}
     with warnings.catch_warnings():
@@ -267,16 +274,16 @@ def pavement(bench: Bench) -> None:
         parts: dict[str, list[float]] = {"fits": [], "pairs": [], "clustering": []}
         spared: list[float] = []
         turns: Iterator[int] = count()
-        drawn = np.random.default_rng(0).integers(len(X), size=(rounds, 2, few))
+        drawn = np.random.default_rng(0).integers(len(X), size=(rounds, 2, SQRTM_PAIRS))
 
         def theirs() -> list[float]:
             turn = next(turns)
             windows = range(turn, len(X), 12 if bench.quick else rounds)
             parts["fits"].append(float(np.mean(fits.fit(windows))) * len(X))
-            whole = timed(lambda: sqrtm_pairs(models, *drawn[turn], rooted=False), units=few)()[0]
+            whole = timed(lambda: sqrtm_pairs(models, *drawn[turn], rooted=False), units=SQRTM_PAIRS)()[0]
             parts["pairs"].append(total * whole)
             spared.append(
-                total * (whole - timed(lambda: sqrtm_pairs(models, *drawn[turn], rooted=True), units=few)()[0])
+                total * (whole - timed(lambda: sqrtm_pairs(models, *drawn[turn], rooted=True), units=SQRTM_PAIRS)()[0])
             )
             parts["clustering"] += timed(lambda: dbscan(matrix, fitted.eps_, fitted.min_samples_))()
             return [sum(part[-1] for part in parts.values())]
@@ -285,8 +292,8 @@ def pavement(bench: Bench) -> None:
         ours, other = in_turns(timed(lambda: estimator.fit(X), least=0.2), theirs, rounds=rounds, warm=False)
     sums = " + ".join(human(float(np.mean(part))) for part in parts.values())
     note = (
-        f"theirs {sums}; sqrtm measured on {rounds * few} of {total} pairs, two a pair as equation 5 is written; "
-        f"{fits.raised} of {len(fits.found)} fits raised"
+        f"theirs {sums}; sqrtm measured on {rounds * SQRTM_PAIRS} of {total} pairs, two a pair as equation 5 is written; "
+        f"{fits.raised} of {len(fits.covariances)} fits raised"
     )
     less = [[whole[0] - part] for whole, part in zip(other, spared, strict=True)]
     bench.add(line.measured(ours, less, note="each model's own root given to them", middle=np.mean))
@@ -302,20 +309,6 @@ def startup(bench: Bench) -> None:
 ROWS: dict[str, Callable[[Bench], None]] = {
     row.__name__: row for row in (lasso, wasserstein, pot, threads, semivariogram, pavement, startup)
 }
-
-
-def compile_kernels() -> None:
-    """Compile all that is measured, so that no turn waits for the compiler."""
-    for d in (2, 5):
-        models = Gaussians.random(2 * NEIGHBORS, d, seed=0)
-        wasserstein2_tile(pack(models.means, models.covs), pack(models.means, models.covs))
-        graphical_lasso(models.covs, ALPHA)
-    X = np.random.default_rng(0).standard_normal((2500, 5))  # enough for the semivariogram to take a sample
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fitted = MCGTA(n_neighbors=NEIGHBORS, alpha=ALPHA, n_jobs=1, eps=1.0).fit(X)
-    assert fitted.local_models_ is not None
-    empirical_semivariogram(compare_models(fitted.local_models_), fitted.positions_, error=0.0)
 
 
 def main() -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
 
 from mcgta import (
     Loss,
@@ -27,6 +26,8 @@ from mcgta import (
 )
 from mcgta.runtime.parallel import threads
 from mcgta.runtime.types import Array, Labels
+from measuring.scoring import score
+from problems.problem import find_problem
 
 BETAS = (0.0, 0.25, 0.5, 0.75, 1.0, 2.0)
 MARGINS = (0.0, 0.1, 0.25, 0.5)  # in sills of the semivariogram
@@ -49,13 +50,13 @@ class Setting:
     eps: float
 
     def __str__(self) -> str:
-        found = f"{self.ari:5.1f} {self.ami:5.1f} {self.nmi:5.1f} {self.noise:6.1f} {self.clusters:8d}"
+        scores = f"{self.ari:5.1f} {self.ami:5.1f} {self.nmi:5.1f} {self.noise:6.1f} {self.clusters:8d}"
         return (
-            f"{found}   beta={self.beta:g} margin={self.margin:.3g} min_samples={self.min_samples} eps={self.eps:.4g}"
+            f"{scores}   beta={self.beta:g} margin={self.margin:.3g} min_samples={self.min_samples} eps={self.eps:.4g}"
         )
 
 
-def scan(X: Array, y: Labels) -> list[Setting]:
+def scan(X: Array, truth: Labels) -> list[Setting]:
     """Score every point of the grid on one fit's models and semivariogram."""
     positions = read_positions(None, len(X))
     models = fit_local_models(X, find_neighborhoods(positions, 30), alpha=0.01)
@@ -72,19 +73,10 @@ def scan(X: Array, y: Labels) -> list[Setting]:
                 reach = np.partition(matrix, min_samples - 1, axis=1)[:, min_samples - 1]
                 for eps in np.quantile(reach, QUANTILES):
                     labels = find_clusters(matrix, "dbscan", eps=float(eps), min_samples=min_samples).labels
-                    out.append(
-                        Setting(
-                            100 * adjusted_rand_score(y, labels),
-                            100 * adjusted_mutual_info_score(y, labels),
-                            100 * normalized_mutual_info_score(y, labels),
-                            100 * float(np.mean(labels < 0)),
-                            int(labels.max()) + 1,
-                            beta,
-                            margin,
-                            min_samples,
-                            float(eps),
-                        )
-                    )
+                    scores = score(truth, labels)
+                    kept = {name: scores[name] for name in ("ari", "ami", "nmi", "noise", "clusters")}
+                    setting = Setting(**kept, beta=beta, margin=margin, min_samples=min_samples, eps=float(eps))
+                    out.append(setting)
     return out
 
 
@@ -92,14 +84,14 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with pavement.npz")
-    file = parser.parse_args().data / "pavement.npz"
-    if not file.exists():
-        parser.exit(1, f"{file} is not there; --data must name the folder with the benchmark data\n")
-    data = np.load(file)
+    folder = parser.parse_args().data
+    problem = find_problem("pavement", folder)
+    if problem is None:
+        parser.exit(1, f"pavement.npz is not in {folder}; --data must name the folder with the benchmark data\n")
     print("Pavement, 1055 rows, tuned with labels, noise scored as a class; per cent")
     print(f"{'':26}  ARI   AMI   NMI  noise clusters   setting")
     for columns in (5, 10):
-        settings = scan(data["X"][:, :columns].astype(float), data["y"])
+        settings = scan(problem.X[:, :columns], problem.truth)
         best = max(settings, key=lambda setting: setting.ari)
         plain = max((setting for setting in settings if setting.beta == 0), key=lambda setting: setting.ari)
         print(f"{columns:2d} columns, best of {len(settings):4d}  {best}")

@@ -1,4 +1,4 @@
-"""What a run has found, line by line, and how it is printed."""
+"""The lines of a table of results, and how they are printed and written."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mcgta.runtime.types import Array
 
 Table = list[dict[str, Any]]
+
+
+class Limits(NamedTuple):
+    """The value wanted and the one aimed at; None where there is none."""
+
+    must: float | None = None
+    aim: float | None = None
 
 
 @dataclass(frozen=True)
@@ -66,12 +73,19 @@ class Ratio:
         holds: bool = True,
         middle: Callable[[Array], Any] = np.median,
     ) -> Ratio:
-        """Fill in what :func:`timing.in_turns` returned; ``middle`` is taken over rounds."""
-        own, other = (np.array([np.median(turn) for turn in side]) for side in (ours, theirs))
+        """Fill in what :func:`measuring.timing.in_turns` returned; ``middle`` is taken over rounds."""
+        own = np.array([np.median(turn) for turn in ours])
+        other = np.array([np.median(turn) for turn in theirs])
         low, high = np.quantile(other / own, [0.25, 0.75]).tolist()
-        ratio, seconds, their_seconds = (float(middle(values)) for values in (other / own, own, other))
         return replace(
-            self, ratio=ratio, low=low, high=high, ours=seconds, theirs=their_seconds, holds=holds, note=note
+            self,
+            ratio=float(middle(other / own)),
+            low=low,
+            high=high,
+            ours=float(middle(own)),
+            theirs=float(middle(other)),
+            holds=holds,
+            note=note,
         )
 
     def record(self) -> dict[str, Any]:
@@ -152,7 +166,7 @@ _FORM = "{:<57} {:<33} {:>8} {:>13} {:>5} {:>5} {:<12} {:>8} {:>8}"
 
 
 def describe(about: dict[str, Any]) -> str:
-    """Say in two lines what :func:`timing.environment` returned."""
+    """Say in two lines what :func:`measuring.environment.environment` returned."""
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     machine = f"{about['processor']}, {about['cores']} cores, load average {about['load']}"
     return f"{versions}\n{machine}, {about['system']}, {about['blas']}"
@@ -161,14 +175,14 @@ def describe(about: dict[str, Any]) -> str:
 def write_results(
     file: Path, about: dict[str, Any], lines: Iterable[Ratio | Measure], tables: dict[str, Table]
 ) -> None:
-    """Write what a run has found, as the documentation reads it."""
-    found: dict[str, Any] = {"environment": about, "ratios": [], "measures": []}
+    """Write the results of a run, as the documentation reads them."""
+    content: dict[str, Any] = {"environment": about, "ratios": [], "measures": []}
     for line in lines:
-        found["ratios" if isinstance(line, Ratio) else "measures"].append(line.record())
-    if not found["measures"]:
-        del found["measures"]
+        content["ratios" if isinstance(line, Ratio) else "measures"].append(line.record())
+    if not content["measures"]:
+        del content["measures"]
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({**found, **tables}, indent=1) + "\n")
+    file.write_text(json.dumps({**content, **tables}, indent=1) + "\n")
 
 
 def print_tables(tables: dict[str, Table]) -> None:
@@ -202,7 +216,8 @@ def _fit_line(row: dict[str, Any]) -> str:
     head = f"{row['data']}, {row['clusterer']}, N = {row['count']:,}: "
     if "failed" in row:
         return f"{head}{row['failed']}"
-    backend, stages = row["backend"], (f"{stage} {human(seconds)}" for stage, seconds in row["seconds"].items())
+    backend = row["backend"]
+    stages = (f"{stage} {human(seconds)}" for stage, seconds in row["seconds"].items())
     return (
         f"{head}{human(row['total'])}, peak {row['peak'] / 1e9:.2f} GB ({row['peak_before'] / 1e9:.2f} before), backend "
         f"{backend['name']}, exact {backend['exact_share']:.1e} of the pairs, {row['clusters']} clusters, "

@@ -1,4 +1,4 @@
-"""The usual ways with other packages, as one would write them today: what the kernels are measured against.
+"""The usual ways with other packages, which the kernels are measured against.
 
 Each does its work in one go on what could be prepared outside: symmetric roots are computed once a model, not once a pair, and
 batches are as large as is good for it.
@@ -31,18 +31,18 @@ class LassoFits:
     X : (N, d) features
     indices : (N, n) the rows of each window
     alpha : the penalty
-    found : window -> its covariance, of all fits so far; None where it raised
+    covariances : window -> its covariance, of all fits so far; None where it raised
     """
 
     X: Array
     indices: Index
     alpha: float
-    found: dict[int, Array | None] = field(default_factory=dict)
+    covariances: dict[int, Array | None] = field(default_factory=dict)
 
     @property
     def raised(self) -> int:
         """The windows that raised an exception."""
-        return sum(covariance is None for covariance in self.found.values())
+        return sum(covariance is None for covariance in self.covariances.values())
 
     def fit(self, rows: Iterable[int]) -> list[float]:
         """Fit these windows; return the seconds of each, those that raised included."""
@@ -57,7 +57,7 @@ class LassoFits:
                 except (FloatingPointError, ValueError):
                     fitted = None
                 out.append(time.process_time() - start)
-                self.found[row] = fitted
+                self.covariances[row] = fitted
         return out
 
 
@@ -132,8 +132,10 @@ def pot_pairs(ot: Any, models: Gaussians, i: Index, j: Index) -> Array:
 
 def pot_tile(ot: Any, models: Gaussians, rows: slice, cols: slice) -> Array:
     """W2 squared of each of ``rows`` from each of ``cols``, by one call of POT."""
-    means, covs = models.means, models.covs
-    return np.asarray(ot.gaussian.bures_wasserstein_distance(means[rows], means[cols], covs[rows], covs[cols])) ** 2
+    distances = ot.gaussian.bures_wasserstein_distance(
+        models.means[rows], models.means[cols], models.covs[rows], models.covs[cols]
+    )
+    return np.asarray(distances) ** 2
 
 
 def dbscan(matrix: Array, eps: float, min_samples: int) -> Labels:

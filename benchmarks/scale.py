@@ -30,38 +30,46 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from data_sets import NEIGHBORS, missing
 from mcgta import MCGTA, Loss, compare_models
 from mcgta.clustering.brute_force import BruteForceSearch
 from mcgta.clustering.clustering import CLUSTERERS, NeighborSearch, cluster
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_gestures
 from mcgta.runtime.memory import available_bytes
-from mcgta.runtime.types import Array, Labels
-from one_fit import BEFORE, NEW, RECORD, SETTINGS, Case, fit_in_child
-from results import Measure, Ratio, Table, describe, human, print_tables, table_head, table_line, write_results
+from mcgta.runtime.types import Labels
+from measuring.environment import environment
+from measuring.scoring import same_clusters
+from measuring.timing import in_turns, timed
+from one_fit import BATCH_ROWS, BEFORE, RECORD_LENGTH, SETTINGS, Case, fit_in_child
+from problems.problem import find_problem, missing
+from problems.windows import NEIGHBORS
+from results import Limits, Measure, Ratio, Table, describe, human, print_tables, table_head, table_line, write_results
 from rivals import Gaussians, dbscan, eigvalsh_tile, shrunk_windows
-from timing import environment, in_turns, timed
 
 RESULTS = Path(__file__).parent.parent / "docs" / "benchmarks" / "scale.json"
 SIZES = {"series": (44_100, 176_400, 704_970), "plane": (10_000, 100_000, 500_000)}
 QUICK_SIZES = {"series": (3_150, 6_300, 12_600), "plane": (1_000, 2_000, 4_000)}
-VEHICLE, QUICK_VEHICLE = 16_641, 4_000
-RECORDS, QUICK_RECORDS = 7, 3
-FEATURES, FEW_FEATURES = (3, 8, 16), (3,)
-CHEAP, REPEATS = 20.0, 3  # seconds of a fit that is repeated
-SHORT = 1e-3  # seconds below which growth says nothing
-BATCH = (128, 156)  # pairs in one call of NumPy
-ROOM = 8 * 10**9  # bytes that must be free for DBSCAN on the dense matrix of Vehicle
-PIECE = 6_000  # rows of the matrix else
+VEHICLE_ROWS = 16_641
+QUICK_VEHICLE_ROWS = 4_000
+RECORDS = 7  # of the series for tiles
+QUICK_RECORDS = 3
+FEATURES = (3, 8, 16)
+QUICK_FEATURES = (3,)
+CHEAP_SECONDS = 20.0  # of a fit that is repeated
+REPEATS = 3
+MIN_GROWTH_SECONDS = 1e-3  # below which growth says nothing
+BATCH = (128, 156)  # models on either side of one call of NumPy
+DENSE_BYTES = 8 * 10**9  # that must be free for DBSCAN on the dense matrix of Vehicle
+DENSE_ROWS = 6_000  # of the matrix else
+MIN_SAMPLES = 20
+ROUNDS = 3
 
 
 @dataclass
 class Bench:
-    """A run: where the data are, how thorough it is, and what it has found."""
+    """A run: the folder of the data, how thorough it is, and its results so far."""
 
     folder: Path
     quick: bool
@@ -75,9 +83,9 @@ class Bench:
         """Return the numbers of observations."""
         return (QUICK_SIZES if self.quick else SIZES)[data]
 
-    def limits(self, must: float, aim: float) -> tuple[float | None, float | None]:
+    def limits(self, must: float, aim: float) -> Limits:
         """Return the limits, which are for the whole sizes only."""
-        return (None, None) if self.quick else (must, aim)
+        return Limits() if self.quick else Limits(must, aim)
 
     def add(self, line: Ratio | Measure) -> None:
         """Keep and print a line of the table."""
@@ -85,10 +93,10 @@ class Bench:
         print(table_line(line), flush=True)
 
     def fit(self, case: Case) -> Table:
-        """Return what each process that did this fit has found; none where it failed."""
+        """Return the measurements of each process that did this fit; none where it failed."""
         if case not in self.done:
             runs = [fit_in_child(case, timeout=self.timeout)]
-            while not self.quick and len(runs) < REPEATS and runs[-1].get("wall", CHEAP) < CHEAP:
+            while not self.quick and len(runs) < REPEATS and runs[-1].get("wall", CHEAP_SECONDS) < CHEAP_SECONDS:
                 runs.append(fit_in_child(case, timeout=self.timeout))
             name = {"data": case.data, "count": case.count, "clusterer": case.clusterer}
             failed = next((run for run in runs if "failed" in run), None)
@@ -127,7 +135,7 @@ def growth(sizes: Sequence[int], seconds: Sequence[float]) -> float:
 
 def _grow(bench: Bench, cases: list[Case]) -> float | None:
     """Fit all sizes, note how each stage grows, and return the exponent of the clustering; None where a size is missing."""
-    runs = [(case.count, middle(found)) for case in cases if (found := bench.fit(case))]
+    runs = [(case.count, middle(done)) for case in cases if (done := bench.fit(case))]
     if len(runs) < 2:
         return None
     parts = list(dict.fromkeys(stage for _, run in runs for stage in run["seconds"]))
@@ -138,7 +146,7 @@ def _grow(bench: Bench, cases: list[Case]) -> float | None:
     times["whole fit"] = [(count, run["total"]) for count, run in runs]
     name = {"data": cases[0].data, "clusterer": cases[0].clusterer}
     for stage, seconds in times.items():
-        if min(spent for _, spent in seconds) >= SHORT:
+        if min(spent for _, spent in seconds) >= MIN_GROWTH_SECONDS:
             entry = {**name, "stage": stage, "exponent": growth(*zip(*seconds, strict=True)), "seconds": seconds}
             bench.tables.setdefault("growth", []).append(entry)
     if len(runs) < len(cases):
@@ -153,12 +161,14 @@ def _series(bench: Bench, clusterer: str) -> list[Case]:
 def series(bench: Bench) -> None:
     """The gesture-like series by DBSCAN: memory, exact pairs, growth, and every pair by our own kernel."""
     cases = _series(bench, "dbscan")
-    exponent, largest = _grow(bench, cases), cases[-1]
-    runs, size, smallest = bench.fit(largest), f"{largest.count:,} x 3", f"{cases[0].count:,}"
+    exponent = _grow(bench, cases)
+    largest = cases[-1]
+    runs = bench.fit(largest)
+    size = f"{largest.count:,} x 3"
     note = bench.why(cases)
     peak = Measure("series", f"peak memory of a whole fit, {size}", *bench.limits(1.5, 1.0), unit="GB", note=note)
     share = Measure("series", f"share of all pairs by the exact kernel, {size}", *bench.limits(1e-4, 3e-5), note=note)
-    case = f"growth exponent of the clustering, {smallest} to {largest.count:,}"
+    case = f"growth exponent of the clustering, {cases[0].count:,} to {largest.count:,}"
     bench.add(replace(peak, value=middle(runs)["peak"] / 1e9) if runs else peak)
     bench.add(replace(share, value=runs[0]["backend"]["exact_share"]) if runs else share)
     bench.add(Measure("series", case, *bench.limits(1.5, 1.2), value=exponent, note=note if exponent is None else ""))
@@ -181,46 +191,61 @@ def hdbscan(bench: Bench) -> None:
 
 def optics(bench: Bench) -> None:
     """The same series by OPTICS, against DBSCAN."""
-    _against_dbscan(bench, "optics", (None, None))
+    _against_dbscan(bench, "optics", Limits())
 
 
-def _against_dbscan(bench: Bench, clusterer: str, limits: tuple[float | None, float | None]) -> None:
+def _against_dbscan(bench: Bench, clusterer: str, limits: Limits) -> None:
     cases = _series(bench, clusterer)
     _grow(bench, cases)
-    own, other = bench.fit(cases[-1]), bench.fit(_series(bench, "dbscan")[-1])
-    for what, name, wanted in (("clustering", "clustering", limits), ("whole fit", "total", (None, None))):
-        line = Measure(clusterer, f"{clusterer.upper()}'s time over DBSCAN's, {what}, {cases[-1].count:,} x 3", *wanted)
-        if own and other:
-            ours, theirs = middle(own)[name], middle(other)[name]
-            line = replace(line, value=ours / theirs, note=f"{human(ours)} and {human(theirs)}")
+    largest = cases[-1]
+    with_dbscan = _series(bench, "dbscan")[-1]
+    runs = bench.fit(largest)
+    dbscan_runs = bench.fit(with_dbscan)
+    for part, name, wanted in (("clustering", "clustering", limits), ("whole fit", "total", Limits())):
+        line = Measure(clusterer, f"{clusterer.upper()}'s time over DBSCAN's, {part}, {largest.count:,} x 3", *wanted)
+        if runs and dbscan_runs:
+            seconds = middle(runs)[name]
+            dbscan_seconds = middle(dbscan_runs)[name]
+            note = f"{human(seconds)} and {human(dbscan_seconds)}"
+            line = replace(line, value=seconds / dbscan_seconds, note=note)
         else:
-            line = replace(line, note=bench.why([cases[-1], _series(bench, "dbscan")[-1]]))
+            line = replace(line, note=bench.why([largest, with_dbscan]))
         bench.add(line)
 
 
 def predict(bench: Bench) -> None:
     """New observations among those of the series: time a row in batches and one at a time, and against every anchor."""
     cases = _series(bench, "dbscan")
-    found = {case.count: [run["placing"] for run in bench.fit(case)] for case in cases}
-    largest, note, whole = cases[-1].count, bench.why(cases), all(found.values())
-    sizes = f"{cases[0].count:,} to {largest:,}"
-    for part, said in (("batches", f"in batches of {NEW:,}, densities known"), ("singles", "one at a time")):
-        line = Measure("predict", f"growth exponent of a new observation, {said}, {sizes}")
-        if whole:
-            seconds = {size: _median(np.ravel([run[part][0] for run in runs])) for size, runs in found.items()}
-            steps = ", ".join(f"{human(spent)} at {size:,}" for size, spent in seconds.items())
-            bench.add(replace(line, value=growth(list(seconds), list(seconds.values())), note=steps))
-        else:
-            bench.add(replace(line, note=note))
-        ratio = Ratio("predict", f"a new observation, {said}, {largest:,} x 3", "every anchor", unit="observation")
-        runs = found[largest]
-        if not runs:
-            bench.add(replace(ratio, note=note))
-            continue
-        ours, theirs = ([turn for run in runs for turn in run[part][side]] for side in (0, 1))
-        same = all(run["same"] for run in runs)
-        said = f"the same labels: {'yes' if same else 'NO'}; the first call of a fit takes {human(runs[0]['first'])}"
-        bench.add(ratio.measured(ours, theirs, note=said, holds=same))
+    placings = {case.count: [run["placing"] for run in bench.fit(case)] for case in cases}
+    note = bench.why(cases)
+    for part, title in (("batches", f"in batches of {BATCH_ROWS:,}, densities known"), ("singles", "one at a time")):
+        _predict_growth(bench, placings, part, title, note)
+        _predict_ratio(bench, placings, part, title, note)
+
+
+def _predict_growth(bench: Bench, placings: dict[int, Table], part: str, title: str, note: str) -> None:
+    sizes = list(placings)
+    line = Measure("predict", f"growth exponent of a new observation, {title}, {sizes[0]:,} to {sizes[-1]:,}")
+    if not all(placings.values()):
+        bench.add(replace(line, note=note))
+        return
+    seconds = [_median(np.ravel([run[part][0] for run in runs])) for runs in placings.values()]
+    steps = ", ".join(f"{human(spent)} at {size:,}" for size, spent in zip(sizes, seconds, strict=True))
+    bench.add(replace(line, value=growth(sizes, seconds), note=steps))
+
+
+def _predict_ratio(bench: Bench, placings: dict[int, Table], part: str, title: str, note: str) -> None:
+    largest = max(placings)
+    runs = placings[largest]
+    line = Ratio("predict", f"a new observation, {title}, {largest:,} x 3", "every anchor", unit="observation")
+    if not runs:
+        bench.add(replace(line, note=note))
+        return
+    ours, theirs = ([turn for run in runs for turn in run[part][side]] for side in (0, 1))
+    same = all(run["same"] for run in runs)
+    first = human(runs[0]["first"])
+    note = f"the same labels: {'yes' if same else 'NO'}; the first call of a fit takes {first}"
+    bench.add(line.measured(ours, theirs, note=note, holds=same))
 
 
 def plane(bench: Bench) -> None:
@@ -233,26 +258,31 @@ def plane(bench: Bench) -> None:
 
 def tiles(bench: Bench) -> None:
     """The tree against tiles, which it gives way to where bounds leave much open, on a short series of few or many features."""
-    for d in FEW_FEATURES if bench.quick else FEATURES:
-        made = make_gestures(QUICK_RECORDS if bench.quick else RECORDS, record_length=RECORD, n_features=d)
-        fitted = MCGTA(n_neighbors=NEIGHBORS, n_jobs=1, max_lag=float(RECORD), eps=1.0).fit(made.X).refit(eps="auto")
-        loss = _loss_of(fitted, None)
-        tree, rows = TreeSearch.of(loss), BruteForceSearch.of(loss)
+    for d in QUICK_FEATURES if bench.quick else FEATURES:
+        made = make_gestures(QUICK_RECORDS if bench.quick else RECORDS, record_length=RECORD_LENGTH, n_features=d)
+        estimator = MCGTA(n_neighbors=NEIGHBORS, n_jobs=1, max_lag=float(RECORD_LENGTH), eps=1.0)
+        fitted = estimator.fit(made.X).refit(eps="auto")
         for clusterer in CLUSTERERS:
-            eps = fitted.eps_ if clusterer == "dbscan" else "auto"
-            found: list[Labels] = []
+            _tiles(bench, fitted, clusterer)
 
-            def work(
-                near: NeighborSearch, clusterer: str = clusterer, eps: Any = eps, found: list[Labels] = found
-            ) -> None:
-                found.append(cluster(near, clusterer, eps=eps, min_samples=20)[0].labels)
 
-            ours, theirs = in_turns(timed(partial(work, tree)), timed(partial(work, rows)), rounds=3)
-            same = all(np.array_equal(found[0], labels) for labels in found)
-            open_share = tree.open_share(20, eps=fitted.eps_ if clusterer == "dbscan" else None)
-            note = f"bounds leave {open_share:.2g} of the pairs open; the same labels: {'yes' if same else 'NO'}"
-            line = Ratio("tiles", f"{clusterer.upper()} through the tree, {len(loss):,} x {d}", "tiles of every pair")
-            bench.add(line.measured(ours, theirs, note=note, holds=same))
+def _tiles(bench: Bench, fitted: MCGTA, clusterer: str) -> None:
+    loss = _loss_of(fitted, None)
+    tree = TreeSearch.of(loss)
+    rows = BruteForceSearch.of(loss)
+    eps = fitted.eps_ if clusterer == "dbscan" else "auto"
+    labels: list[Labels] = []
+
+    def work(near: NeighborSearch) -> None:
+        labels.append(cluster(near, clusterer, eps=eps, min_samples=MIN_SAMPLES)[0].labels)
+
+    ours, theirs = in_turns(timed(partial(work, tree)), timed(partial(work, rows)), rounds=ROUNDS)
+    same = all(np.array_equal(labels[0], other) for other in labels)
+    open_share = tree.open_share(MIN_SAMPLES, eps=fitted.eps_ if clusterer == "dbscan" else None)
+    note = f"bounds leave {open_share:.2g} of the pairs open; the same labels: {'yes' if same else 'NO'}"
+    size = f"{len(loss):,} x {fitted.n_features_in_}"
+    line = Ratio("tiles", f"{clusterer.upper()} through the tree, {size}", "tiles of every pair")
+    bench.add(line.measured(ours, theirs, note=note, holds=same))
 
 
 def vehicle(bench: Bench) -> None:
@@ -261,19 +291,21 @@ def vehicle(bench: Bench) -> None:
     Theirs: empirical covariances of sliding windows, shrunk, instead of the graphical lasso; every pair by batched
     eigenvalues, a few tiles a round, scaled; DBSCAN on the dense matrix. Semivariogram and loss cost them nothing.
     """
-    count = QUICK_VEHICLE if bench.quick else VEHICLE
+    count = QUICK_VEHICLE_ROWS if bench.quick else VEHICLE_ROWS
     case = Case("vehicle", count, folder=str(bench.folder))
     line = Ratio("vehicle", f"Vehicle, {count:,} rows, end to end", "NumPy, dense DBSCAN", *bench.limits(50, 200))
-    if not (bench.folder / "vehicle.npz").exists():
+    if find_problem("vehicle", bench.folder) is None:
         bench.add(replace(line, note=missing("vehicle")))
         return
     if not bench.fit(case):
         bench.add(replace(line, note=bench.why([case])))
         return
-    X, _, _ = case.observations()
+    X = case.problem().X
     fitted = case.estimator().fit(X)
-    pairs, tiles, rounds = count * (count - 1) // 2, 2 if bench.quick else 10, 3
-    matrix, piece = _loss_table(fitted, None if (available_bytes() or 0) >= ROOM else PIECE)
+    pairs = count * (count - 1) // 2
+    tiles = 2 if bench.quick else 10
+    matrix = _loss_of(fitted, None if (available_bytes() or 0) >= DENSE_BYTES else DENSE_ROWS).matrix()
+    piece = len(matrix)
     models = Gaussians.of(*shrunk_windows(X, NEIGHBORS))
     starts = np.random.default_rng(0).integers(count - max(BATCH), size=(tiles, 2))
     parts: dict[str, list[float]] = {"models": [], "pairs": [], "clustering": []}
@@ -292,32 +324,28 @@ def vehicle(bench: Bench) -> None:
 
     tile_after_tile()
     estimator = case.estimator()
-    ours, other = in_turns(timed(lambda: estimator.fit(X), least=0.2), theirs, rounds=rounds, warm=False)
+    ours, other = in_turns(timed(lambda: estimator.fit(X), least=0.2), theirs, rounds=ROUNDS, warm=False)
     sums = " + ".join(f"{human(_median(part))} {name}" for name, part in parts.items())
     note = f"theirs {sums}; pairs scaled from {tiles * BATCH[0] * BATCH[1]:,} to {pairs:,}; eps = {SETTINGS['vehicle']['eps']}"
     if piece < count:
-        note += f"; DBSCAN on {piece:,} rows, scaled by the square: less than {ROOM / 1e9:.0f} GB were free"
+        note += f"; DBSCAN on {piece:,} rows, scaled by the square: less than {DENSE_BYTES / 1e9:.0f} GB were free"
         bench.add(line.measured(ours, other, note=note))
         return
-    same = adjusted_rand_score(dbscan(matrix, fitted.eps_, fitted.min_samples_), fitted.labels_) == 1
+    same = same_clusters(dbscan(matrix, fitted.eps_, fitted.min_samples_), fitted.labels_)
     note += f"; DBSCAN on the table of our losses finds the same clusters: {'yes' if same else 'NO'}"
-    bench.add(line.measured(ours, other, note=note, holds=bool(same)))
-
-
-def _loss_table(fitted: MCGTA, rows: int | None) -> tuple[Array, int]:
-    """Return the losses of all pairs of a fit along time, or of its first rows, and the number of rows."""
-    loss = _loss_of(fitted, rows)
-    return loss.matrix(), len(loss)
+    bench.add(line.measured(ours, other, note=note, holds=same))
 
 
 def _loss_of(fitted: MCGTA, rows: int | None) -> Loss:
     """Return the loss of a fit along time, or of its first rows."""
-    models, places = fitted.local_models_, fitted.positions_
+    models = fitted.local_models_
+    places = fitted.positions_
     assert models is not None
     if rows is not None:
         first = np.arange(min(rows, len(places)))
-        models, places = models.take(first), places.take(first)
-    return Loss(compare_models(models), places, fitted.semivariogram_, beta=float(fitted.beta))
+        models = models.take(first)
+        places = places.take(first)
+    return Loss(compare_models(models), places, fitted.semivariogram_, fitted.beta_, fitted.margin_)
 
 
 ROWS: dict[str, Callable[[Bench], None]] = {
@@ -334,7 +362,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, one run each: a look, not a result")
     parser.add_argument("--timeout", type=float, default=7200.0, help="seconds after which a fit is given up")
     options = parser.parse_args()
-    bench, about = Bench(options.data, options.quick, options.timeout), environment()
+    bench = Bench(options.data, options.quick, options.timeout)
+    about = environment()
     print(describe(about))
     print(table_head(), flush=True)
     with threadpool_limits(limits=1), warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""What a user waits for besides the work: imports, the compiler, and the first result; each in fresh processes."""
+"""The wait besides the work: imports, the compiler, and the first result; each in fresh processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from timing import in_turns
+from measuring.timing import in_turns
 
 _IMPORT = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
 _FIRST_FIT = """
@@ -26,7 +26,7 @@ print(time.perf_counter() - start)
 
 
 def measure_startup(rounds: int, cold_rounds: int) -> list[dict[str, Any]]:
-    """Return what was waited for, the seconds (medians) and the limit, where there is one."""
+    """Return a row for each wait: its name, its seconds (medians) and its limit, where there is one."""
 
     def import_sklearn() -> list[float]:
         return [_seconds(_IMPORT.format("sklearn.cluster"))]
@@ -35,7 +35,8 @@ def measure_startup(rounds: int, cold_rounds: int) -> list[dict[str, Any]]:
         return [_seconds(_IMPORT.format("mcgta"))]
 
     theirs, ours = (float(np.median(side)) for side in in_turns(import_sklearn, import_mcgta, rounds=rounds))
-    cold, warm = [], []
+    cold: list[float] = []
+    warm: list[list[float]] = []
     for _ in range(cold_rounds):
         with tempfile.TemporaryDirectory() as folder:
             cache = {"NUMBA_CACHE_DIR": folder}

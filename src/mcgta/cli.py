@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 
-from mcgta.experiments.command import add_bench
+from mcgta import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -15,13 +14,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="mcgta", description="Clusters that are alike in features and make sense in position."
     )
-    parser.add_argument("--version", action="version", version=f"mcgta {version('mcgta')}")
-    add_bench(parser.add_subparsers(title="commands", metavar="COMMAND"))
-    args = parser.parse_args(arguments)
-    if "run" not in args:
-        parser.print_help()
-        return 0
-    return args.run(args)
+    parser.add_argument("--version", action="version", version=f"mcgta {__version__}")
+    parser.parse_args(arguments)
+    parser.print_help()
+    return 0
 
 
 if __name__ == "__main__":

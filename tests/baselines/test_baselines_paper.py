@@ -14,7 +14,7 @@ from mcgta.baselines.plain import GMM, KMeans
 from mcgta.baselines.segments import SegmentStates
 from mcgta.baselines.ticc import TICC, FastTICC
 from mcgta.baselines.windowed_gmm import WindowedGMM
-from mcgta.experiments.paper import printed
+from paper.published import printed
 
 FOLDER = Path(os.environ.get("MCGTA_DATA", Path(__file__).parents[3] / "shared" / "data"))
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
 
-from mcgta.experiments.cells import SETTINGS, Cell
-from mcgta.experiments.scoring import score, score_ari
+from measuring.scoring import score, score_ari
+from paper.running.cells import SETTINGS, Cell
 
 names = st.text("abc-0 =", min_size=1).map(lambda text: " ".join(text.split())).filter(bool)
 cells = st.builds(Cell, names, names, names, st.sampled_from(SETTINGS), st.integers(0, 10**6))
@@ -20,8 +20,10 @@ labellings = st.integers(1, 40).flatmap(
 
 def naive(truth, labels):
     """The three conventions of noise, written out as labels, and scored by scikit-learn."""
-    truth, labels = np.asarray(truth), np.asarray(labels)
-    kept, alone = labels >= 0, labels.copy()
+    truth = np.asarray(truth)
+    labels = np.asarray(labels)
+    kept = labels >= 0
+    alone = labels.copy()
     alone[~kept] = 100 + np.arange((~kept).sum())
     return {
         "ari": 100 * adjusted_rand_score(truth, labels),
@@ -58,7 +60,8 @@ def test_a_cell_refuses_what_cannot_be_in_a_table(field, value):
 @given(labellings)
 def test_scores_are_those_of_scikit_learn_whatever_is_noise(pair):
     truth, labels = pair
-    found, wanted = score(truth, labels), naive(truth, labels)
+    found = score(truth, labels)
+    wanted = naive(truth, labels)
     assert found.keys() == wanted.keys()
     for name, value in wanted.items():
         assert found[name] == (value if value is None else pytest.approx(value, abs=1e-7)), name
@@ -68,7 +71,8 @@ def test_scores_are_those_of_scikit_learn_whatever_is_noise(pair):
 @given(labellings, st.randoms(use_true_random=False))
 def test_scores_do_not_depend_on_the_order_of_rows_or_the_names_of_clusters(pair, random):
     truth, labels = map(np.asarray, pair)
-    order, renamed = np.asarray(random.sample(range(truth.size), truth.size)), np.where(labels < 0, -7, 9 - labels)
+    order = np.asarray(random.sample(range(truth.size), truth.size))
+    renamed = np.where(labels < 0, -7, 9 - labels)
     for name, value in score(truth, labels).items():
         again = score(np.asarray(list("abcde"))[truth][order], renamed[order])[name]
         assert again == (value if value is None else pytest.approx(value, abs=1e-7)), name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -11,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcgta.datasets import MissingDataError, make_regions, make_series
-from mcgta.experiments import figures, pairs
-from mcgta.experiments.ablations import curve_variants
-from mcgta.experiments.pairs import Pairs, means_by_distance, pairs_of_features, pairs_of_models, shares_together
-from mcgta.experiments.problems import SPACE, Problem, Source
+from paper.ablations import curve_variants
+from paper.rendering import figures, pairs
+from paper.rendering.pairs import Pairs, means_by_distance, pairs_of_features, pairs_of_models, shares_together
+from paper.sources import Source
+from problems.problem import Problem
 
 pytest.importorskip("matplotlib").use("Agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -31,7 +33,7 @@ def series(groups=None) -> Problem:
 
 def regions(metric="auto") -> Problem:
     data = make_regions(240, n_clusters=2, n_features=2, separation=1.5, random_state=3)
-    return Problem(data.X, data.positions, data.labels, metric=metric, kind=SPACE)
+    return Problem(data.X, data.positions, data.labels, metric=metric)
 
 
 @pytest.fixture
@@ -105,9 +107,15 @@ def test_the_same_data_give_the_same_files(small, tmp_path):
 def test_figures_without_matplotlib_say_what_to_install():
     code = (
         "import sys; sys.modules['matplotlib'] = None; from pathlib import Path; "
-        "from mcgta.experiments import figures; figures.draw(Path('never'), [])"
+        "from paper.rendering import figures; figures.draw(Path('never'), [])"
     )
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "figures need matplotlib: pip install 'mcgta[plot]'" in done.stderr
 
 
@@ -177,11 +185,11 @@ def test_a_map_names_its_axes_with_their_unit_where_there_is_one(small, monkeypa
     assert (ax.get_xlabel(), ax.get_ylabel()) == labels
 
 
-@pytest.mark.parametrize("kind", ["time", SPACE])
+@pytest.mark.parametrize("shape", [(240,), (240, 2)], ids=["time", "space"])
 @pytest.mark.parametrize("clusters", [2, 10, 12])
-def test_the_legend_has_the_name_and_the_colour_of_each_cluster(small, monkeypatch, kind, clusters):
+def test_the_legend_has_the_name_and_the_colour_of_each_cluster(small, monkeypatch, shape, clusters):
     truth = 3 + np.arange(240) % clusters  # names need not begin at 0
-    problem = Problem(np.zeros((240, 1)), np.random.default_rng(0).random((240, 2)), truth, kind=kind)
+    problem = Problem(np.zeros((240, 1)), np.random.default_rng(0).random(shape), truth)
     monkeypatch.setitem(figures.SOURCES, "regions", Source("Many", lambda seed: problem))
     figure = figures.draw_truth("regions")
     figure.canvas.draw()
@@ -276,9 +284,11 @@ def test_pairs_are_of_one_group(small):
 
 
 def test_pairs_do_not_depend_on_the_order_of_rows(small):
-    problem, order = regions(), np.random.default_rng(1).permutation(240)
-    turned = Problem(problem.X[order], problem.positions[order], problem.truth[order], kind=SPACE)
-    (one, _), (other, _) = pairs_of_models(problem, 15), pairs_of_models(turned, 15)
+    problem = regions()
+    order = np.random.default_rng(1).permutation(240)
+    turned = Problem(problem.X[order], problem.positions[order], problem.truth[order])
+    one, _ = pairs_of_models(problem, 15)
+    other, _ = pairs_of_models(turned, 15)
     assert (one.distance == other.distance).all()
     assert (one.dissimilarity == other.dissimilarity).all()
     assert (one.together == other.together).all()
@@ -295,7 +305,8 @@ def test_shares_in_bins_are_those_of_a_loop(listed, least):
         np.array([one[1] for one in listed], dtype=float),
         np.array([one[2] for one in listed], dtype=bool),
     )
-    rows, columns = np.array([0.0, 2.5, 5.5, 8.5]), np.array([0.5, 4.5, 7.5])
+    rows = np.array([0.0, 2.5, 5.5, 8.5])
+    columns = np.array([0.5, 4.5, 7.5])
     shares = shares_together(found, rows, columns, least)
     for a in range(3):
         for b in range(2):

@@ -11,12 +11,13 @@ from sklearn.metrics import silhouette_score
 
 from mcgta.baselines import segments
 from mcgta.datasets import make_regions, make_series
-from mcgta.experiments import methods, paper, plan
-from mcgta.experiments.ablations import ABLATIONS, CURVES, curve_method, curve_variants
-from mcgta.experiments.catalogue import METHODS, feature_radii, place_radii
-from mcgta.experiments.cells import Attempt, Cell, Unsuitable
-from mcgta.experiments.methods import neighborhood_sizes
-from mcgta.experiments.problems import SOURCES, SPACE, TIME, Problem
+from paper import methods, plan, published
+from paper.ablations import ABLATIONS, CURVES, curve_method, curve_variants
+from paper.catalogue import METHODS, feature_radii, place_radii
+from paper.methods import neighborhood_sizes
+from paper.running.cells import Attempt, Cell, Unsuitable
+from paper.sources import SOURCES
+from problems.problem import SPACE, TIME, Problem, problem_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:semivariogram", "ignore:labels still changed", "ignore:HMM did not")
 
@@ -25,20 +26,20 @@ def small(kind: str) -> Problem:
     """Return a problem of two clusters that every method can be run on in no time."""
     if kind == TIME:
         series = make_series(240, n_clusters=2, n_features=2, segment_lengths=(8, 14), separation=1.5, random_state=3)
-        return Problem(series.X, series.positions, series.labels)
+        return problem_of(series)
     regions = make_regions(240, n_clusters=2, n_features=2, separation=1.5, random_state=3)
-    return Problem(regions.X, regions.positions, regions.labels, kind=SPACE)
+    return problem_of(regions)
 
 
 def test_every_row_and_column_of_table_1_is_planned() -> None:
     planned = {(cell.data, cell.method) for cell in plan.cells(["baselines"])}
-    for data in paper.DATA:
-        for method in paper.METHODS:
+    for data in published.DATA:
+        for method in published.METHODS:
             assert (data, method) in planned
 
 
 def test_every_variant_of_the_ablations_is_planned() -> None:
-    for table, variants in paper.ABLATIONS.items():
+    for table, variants in published.ABLATIONS.items():
         assert set(variants) <= {cell.method for cell in plan.cells([table])}
 
 
@@ -85,7 +86,8 @@ def test_a_method_labels_every_row(name: str, setting: str) -> None:
 
 @pytest.mark.parametrize("by", ["bic", "silhouette"])
 def test_without_labels_the_best_number_of_clusters_so_far_is_told_after_each(by: str) -> None:
-    problem, peer = small(TIME), methods.Peer("plain:GMM" if by == "bic" else "plain:KMeans")
+    problem = small(TIME)
+    peer = methods.Peer("plain:GMM" if by == "bic" else "plain:KMeans")
     told = [
         attempt.params["n_clusters"] for attempt in (peer.by_bic if by == "bic" else peer.by_silhouette)(problem, 0)
     ]
@@ -124,8 +126,8 @@ def test_segments_are_cut_once_for_all_numbers_of_states(monkeypatch) -> None:
 def test_tuning_gives_an_attempt_after_the_other(name: str) -> None:
     method = METHODS[name]
     attempts = method.attempts("tuned", small(method.kinds[0]), 0)
-    first, second = next(attempts), next(attempts)
-    assert first.params != second.params
+    first = next(attempts)
+    assert first.params != next(attempts).params
 
 
 @pytest.mark.parametrize("name", ["series", "long series", "regions"])
@@ -230,19 +232,19 @@ def test_radii_are_distances_to_the_nearest_in_their_own_unit() -> None:
     assert place_radii(problem, 2).tolist() == [1.0] * 8 + [2.0] * 2
     assert feature_radii(problem, 1)[0] == 1.0
     degrees = np.column_stack([np.arange(10.0), np.zeros(10)])
-    turned = Problem(problem.X, degrees, problem.truth, metric="haversine", kind=SPACE)
+    turned = Problem(problem.X, degrees, problem.truth, metric="haversine")
     assert place_radii(turned, 1) == pytest.approx(111_195, rel=1e-3)
 
 
 def test_what_the_paper_printed_is_at_hand() -> None:
-    cell = paper.printed("gmm", "pavement")
+    cell = published.printed("gmm", "pavement")
     assert cell is not None
     assert (cell.ari, cell.ami) == (28.05, 28.74)
-    assert paper.printed("sticc", "inat") == paper.Printed(said="NC")
-    assert paper.printed("gmm", "elsewhere") is None
-    assert paper.printed_seconds("ticc", "vehicle") == 566
+    assert published.printed("sticc", "inat") == published.Printed(said="NC")
+    assert published.printed("gmm", "elsewhere") is None
+    assert published.printed_seconds("ticc", "vehicle") == 566
 
 
 def test_larger_neighbourhoods_are_tuned_over_where_there_are_many_observations() -> None:
-    small_sizes, large = neighborhood_sizes(small(TIME)), SOURCES["regions"].make(0)
-    assert max(neighborhood_sizes(large)) > max(small_sizes)
+    large = SOURCES["regions"].make(0)
+    assert max(neighborhood_sizes(large)) > max(neighborhood_sizes(small(TIME)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from mcgta.experiments import plan, readiness
 from mcgta.kernels.gaussians import factors, graphical_lasso
 from mcgta.kernels.simd.compiled import Kernel, Shared
+from measuring import readiness
+from paper import plan
 
 
 def test_every_kernel_is_found_once():

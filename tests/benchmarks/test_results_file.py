@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcgta.experiments import tables
-from mcgta.experiments.results import add_record, plain, read_records, repair
+from paper.rendering import overview, tables
+from paper.running.records import add_record, plain, read_records, repair
 
 NAMES = {"table": "t", "data": "d", "method": "m", "setting": "free", "seed": 0, "status": "ok", "note": ""}
 NAMES |= {"ari": 90.0, "ami": 80, "nmi": 85.5}
@@ -161,7 +161,8 @@ def test_a_line_of_brackets_only_is_no_record_either(tmp_path):
 @given(st.sampled_from([*WHOLE, "caps.seconds", "caps.memory"]), values | st.integers(-(10**400), 10**400))
 def test_whatever_a_field_holds_it_is_refused_or_can_be_shown(tmp_path_factory, field, value):
     file = tmp_path_factory.mktemp("results") / "results.jsonl"
-    damaged, (outer, _, inner) = {**WHOLE, "key": "b", "seed": 1}, field.partition(".")
+    damaged = {**WHOLE, "key": "b", "seed": 1}
+    outer, _, inner = field.partition(".")
     damaged[outer] = {**WHOLE["caps"], inner: value} if inner else value
     file.write_text(f"{json.dumps(WHOLE)}\n{json.dumps(damaged)}\n")
     records = [WHOLE]
@@ -170,7 +171,7 @@ def test_whatever_a_field_holds_it_is_refused_or_can_be_shown(tmp_path_factory, 
     for table in ("baselines", "t"):
         shown = [{**record, "table": table} for record in records]
         assert tables.render(shown) is not None
-        assert tables.overview_text(shown) is not None
+        assert overview.overview_text(shown) is not None
 
 
 @pytest.mark.skipif(not PUBLISHED.exists(), reason="the documents are not there")

@@ -17,13 +17,14 @@ import pytest
 
 from builders import bench_cells
 from builders.bench_cells import shuffled, solve
-from mcgta.experiments import usage
-from mcgta.experiments.cells import STATUSES, Attempt, Cell, Solving
-from mcgta.experiments.child import follow
-from mcgta.experiments.results import read_records
-from mcgta.experiments.runner import run_cells
-from mcgta.experiments.scoring import score
-from mcgta.experiments.usage import Usage, own_cpu, own_peak, usage_by_group
+from measuring import usage
+from measuring.scoring import score
+from measuring.usage import Usage, own_cpu, own_peak, usage_by_group
+from paper.running.caps import Caps
+from paper.running.cells import STATUSES, Attempt, Cell, Solving
+from paper.running.child import follow
+from paper.running.records import read_records
+from paper.running.runner import Rerun, run_cells
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="processes are watched on POSIX systems only")
 TESTS = Path(__file__).parents[1]
@@ -67,9 +68,10 @@ def folder(tmp_path_factory):
 def ran(folder):
     """Every kind of end, in one run, by method."""
     others = [name for name in ENDS if name != "sleeps"]
-    found = run_cells(tuned(*others), solve, folder / "results.jsonl", seconds=1.0, wall=120.0, memory=5e8)
-    found += run_cells(tuned("sleeps"), solve, folder / "results.jsonl", wall=1.0)
-    return {record["method"]: record for record in found}
+    file = folder / "results.jsonl"
+    records = run_cells(tuned(*others), solve, file, caps=Caps(seconds=1.0, wall=120.0, memory=5e8))
+    records += run_cells(tuned("sleeps"), solve, file, caps=Caps(wall=1.0))
+    return {record["method"]: record for record in records}
 
 
 def test_every_end_has_its_status(ran, folder):
@@ -163,13 +165,14 @@ def test_what_it_ran_with_is_written_beside_the_results_without_a_date(ran, fold
 
 
 def test_cells_that_are_done_are_not_run_again_unless_asked_for(tmp_path):
-    out, told = tmp_path / "results.jsonl", []
+    out = tmp_path / "results.jsonl"
+    told = []
     cells = tuned("good", "raises", "no package")
 
     def run(*chosen, **options):
         told.clear()
-        found = run_cells(chosen, solve, out, progress=lambda *said: told.append(said), **options)
-        assert [record["key"] for record in found] == [cell.key for cell in chosen]
+        records = run_cells(chosen, solve, out, progress=lambda *said: told.append(said), rerun=Rerun(**options))
+        assert [record["key"] for record in records] == [cell.key for cell in chosen]
         assert [said[:2] for said in told] == [(k + 1, len(told)) for k in range(len(told))]
         return sorted(record["method"] for _, _, record in told)
 
@@ -185,7 +188,8 @@ def test_cells_that_are_done_are_not_run_again_unless_asked_for(tmp_path):
 
 
 def test_a_cell_whose_line_was_torn_is_run_again_and_the_others_are_not(tmp_path):
-    out, told = tmp_path / "results.jsonl", []
+    out = tmp_path / "results.jsonl"
+    told = []
     cells = tuned("good", "grid")
     run_cells(cells, solve, out, jobs=1)
     whole = out.read_bytes()
@@ -220,7 +224,7 @@ def test_a_cell_that_is_not_tuned_keeps_the_last_attempt_with_labels():
 
 def test_an_interrupt_ends_the_children_and_leaves_whole_lines(tmp_path):
     code = (
-        "import sys; from mcgta.experiments.runner import run_cells; from builders.bench_cells import Cell, solve\n"
+        "import sys; from paper.running.runner import run_cells; from builders.bench_cells import Cell, solve\n"
         "cells = [Cell('baselines', 'x', name, 'free') for name in ('good', 'tells its pid', 'sleeps')]\n"
         "try: run_cells(cells, solve, sys.argv[1])\n"
         "except KeyboardInterrupt: sys.exit(130)"
@@ -235,7 +239,7 @@ def test_an_interrupt_ends_the_children_and_leaves_whole_lines(tmp_path):
 
 def test_children_end_when_the_runner_is_killed(tmp_path):
     code = (
-        "import sys; from mcgta.experiments.runner import run_cells; from builders.bench_cells import Cell, solve\n"
+        "import sys; from paper.running.runner import run_cells; from builders.bench_cells import Cell, solve\n"
         "run_cells([Cell('baselines', 'x', 'tells its pid', 'free')], solve, sys.argv[1])"
     )
     process, pids = _start(code, tmp_path)
@@ -244,24 +248,26 @@ def test_children_end_when_the_runner_is_killed(tmp_path):
     assert all(_gone(pid) for pid in pids)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"jobs": 0}, "jobs=0"),
-        ({"jobs": 1.5}, "jobs=1.5"),
-        ({"seconds": 0}, "seconds=0"),
-        ({"seconds": None}, "seconds=None"),
-        ({"memory": float("inf")}, "memory=inf"),
-        ({"wall": -1.0}, "wall=-1.0"),
-        ({"memory": float("nan")}, "memory=nan"),
-        ({"again": {"bad"}}, "again={'bad'}"),
-        ({"again": "failed"}, "again='failed'"),
-    ],
-)
-def test_what_is_not_allowed_is_refused_before_anything_is_written(tmp_path, options, said):
-    with pytest.raises(ValueError, match=said):
-        run_cells(tuned("good"), solve, tmp_path / "new" / "results.jsonl", **options)
+@pytest.mark.parametrize("jobs", [0, 1.5, True])
+def test_a_number_of_jobs_that_is_not_allowed_is_refused_before_anything_is_written(tmp_path, jobs):
+    with pytest.raises(ValueError, match=f"^jobs={jobs}"):
+        run_cells(tuned("good"), solve, tmp_path / "new" / "results.jsonl", jobs=jobs)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("seconds", 0), ("seconds", None), ("memory", np.inf), ("memory", np.nan), ("wall", -1.0), ("wall", True)],
+)
+def test_a_cap_that_is_not_allowed_is_refused(name, value):
+    with pytest.raises(ValueError, match=f"^{name}={value}"):
+        Caps(**{name: value})
+
+
+@pytest.mark.parametrize("again", [{"bad"}, "failed"])
+def test_statuses_that_there_are_not_cannot_be_run_again(again):
+    with pytest.raises(ValueError, match=f"^again={again!r}"):
+        Rerun(again=again)
 
 
 def test_a_function_that_other_processes_cannot_find_is_refused(tmp_path):
@@ -313,8 +319,8 @@ def _start(code, folder):
         start_new_session=True,
     )
     for _ in range(2400):
-        told, done = list(folder.glob("*.pid")), "good" not in code or read_records(folder / "results.jsonl")
-        if told and done:
+        told = list(folder.glob("*.pid"))
+        if told and ("good" not in code or read_records(folder / "results.jsonl")):
             return process, list(map(int, told[0].read_text().split()))
         time.sleep(0.05)
     process.kill()

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcgta.experiments import paper, tables
-from mcgta.experiments.ablations import ABLATIONS
-from mcgta.experiments.catalogue import METHODS
-from mcgta.experiments.cells import SETTINGS, STATUSES, Cell
-from mcgta.experiments.summary import WORDS, Board, Summary
+from paper import published
+from paper.ablations import ABLATIONS
+from paper.catalogue import METHODS
+from paper.rendering import overview, tables
+from paper.rendering.layout import FAMILIES
+from paper.rendering.summary import WORDS, Board, Summary
+from paper.running.cells import SETTINGS, STATUSES, Cell
 
 
 def record(method="mcgta", data="pavement", setting="tuned", seed=0, *, status="ok", ari=50.0, **rest):
@@ -51,7 +53,7 @@ def test_means_and_deviations_are_over_seeds():
 
 def test_what_rounds_to_nothing_has_no_sign():
     assert block([record(ari=-0.001)])["mcgta", "tuned"]["ARI"] == "**0.00**"
-    assert "-0.0" not in tables.overview_text([record(ari=-0.001)])
+    assert "-0.0" not in overview.overview_text([record(ari=-0.001)])
 
 
 def test_the_papers_figures_stand_beside_what_was_found_with_labels():
@@ -61,15 +63,15 @@ def test_the_papers_figures_stand_beside_what_was_found_with_labels():
     assert found["gmm", "tuned"]["paper's NMI"] == "28.74"
 
 
-@pytest.mark.parametrize("data", paper.DATA)
+@pytest.mark.parametrize("data", published.DATA)
 def test_every_method_of_the_paper_has_a_row_in_its_order_and_others_follow(data):
     found = block([record("new", data), record("hmm", data)], data=data)
     named = [name for name, _ in found if not name.startswith("*")]
-    theirs = [name for _, names in tables.FAMILIES for name in names]
+    theirs = [name for _, names in FAMILIES for name in names]
     assert named == [*theirs, "new", "hmm"]
-    assert set(theirs) == set(paper._TABLE)
+    assert set(theirs) == set(published.METHODS)
     for name in theirs:
-        cell = paper.printed(name, data)
+        cell = published.printed(name, data)
         assert found[name, ""]["ARI"] == "not run"
         assert found[name, ""]["paper's ARI"].strip("*") == (cell.said or f"{cell.ari:.2f}")
 
@@ -101,7 +103,7 @@ def test_a_word_stands_where_there_is_no_number(status, word):
     records = [record(status=status, ari=None), record("gmm")]
     setting = "" if word == "-" else "tuned"  # one row for all settings
     assert block(records)["mcgta", setting]["ARI"] == word == WORDS[status]
-    assert word in tables.overview_text(records)
+    assert word in overview.overview_text(records)
 
 
 def test_numbers_that_are_not_all_they_could_be_are_marked():
@@ -118,7 +120,7 @@ def test_a_mean_of_some_seeds_is_not_compared_with_means_of_all():
     records += [record("gmm", seed=1, status="time", ari=None)]
     found = block(records)
     assert (found["mcgta", "tuned"]["ARI"], found["gmm", "tuned"]["ARI"]) == ("**60.00 ± 0.00**", "90.00 (1 of 2)")
-    shown = tables.overview_text(records)
+    shown = overview.overview_text(records)
     assert "*60.0 / not run" in shown
     assert "*90.0" not in shown
 
@@ -148,7 +150,7 @@ def test_planned_cells_without_a_record_are_shown_as_not_run():
 def test_the_overview_has_tuned_and_free_side_by_side():
     records = [record(ari=70.0), record(setting="free", ari=40.0), record("gmm", ari=80.0)]
     records += [record("gmm", data="climate", status="unsuitable", ari=None)]
-    head, rows = rows_of(tables.render_overview(records), "## ARI")
+    head, rows = rows_of(overview.render_overview(records), "## ARI")
     found = {row[0]: row[1:] for row in rows}
     assert head == ["method", "pavement", "climate"]
     assert found["MC-GTA"] == ["70.0 / **40.0**", "not run"]
@@ -158,7 +160,7 @@ def test_the_overview_has_tuned_and_free_side_by_side():
 def test_a_setting_that_a_method_does_not_have_is_told_from_data_that_do_not_suit_it():
     records = [record(ari=70.0), record(setting="free", status="unsuitable", ari=None)]
     records += [record("gmm", setting=setting, status="unsuitable", ari=None) for setting in ("tuned", "free")]
-    found = {row[0]: row[1:] for row in rows_of(tables.render_overview(records), "## ARI")[1]}
+    found = {row[0]: row[1:] for row in rows_of(overview.render_overview(records), "## ARI")[1]}
     assert found == {"MC-GTA": ["**70.0** / none"], "GMM": ["-"]}
 
 
@@ -166,12 +168,15 @@ def test_the_paper_has_no_figure_for_what_is_found_without_labels():
     records = [record("kl", table="dissimilarity"), record("kl", table="dissimilarity", setting="free")]
     _, rows = rows_of(tables.render(records), "### pavement")
     shown = {row[1]: row[-2:] for row in rows if row[0] == "KL divergence"}
-    assert shown == {"tuned": [f"{value:.2f}" for value in paper.ABLATIONS["dissimilarity"]["kl"]], "free": ["", ""]}
+    assert shown == {
+        "tuned": [f"{value:.2f}" for value in published.ABLATIONS["dissimilarity"]["kl"]],
+        "free": ["", ""],
+    }
 
 
 def test_the_overview_for_a_terminal_is_aligned():
     records = [record(ari=7.0), record("gmm", ari=80.0), record("a long name of a method", data="climate")]
-    title, head, *rows = tables.overview_text(records).splitlines()
+    title, head, *rows = overview.overview_text(records).splitlines()
     assert "noise counts as one class" in title
     assert len({len(row) for row in (head, *rows)}) == 1
     assert next(row for row in rows if row.startswith("gmm")).split("  ")[-1].strip() == "not run"
@@ -183,7 +188,7 @@ def test_ablations_have_the_papers_variants_first_and_its_figures_on_its_data_on
     records += [record("kl", data="climate", table="dissimilarity")]
     text = tables.render(records)
     _, rows = rows_of(text, "### pavement")
-    titles = [ABLATIONS["dissimilarity"][name].title for name in paper.ABLATIONS["dissimilarity"]]
+    titles = [ABLATIONS["dissimilarity"][name].title for name in published.ABLATIONS["dissimilarity"]]
     assert [row[0] for row in rows] == [*titles, "hellinger"]
     assert rows[4][:3] == ["KL divergence", "tuned", "**50.00**"]
     assert rows[4][-2:] == ["56.73", "66.10"]
@@ -217,7 +222,7 @@ def test_a_data_set_without_files_and_one_that_was_not_run_are_one_line_and_no_b
     assert "Not run: poi, hmm." in text
     assert "- climate: its files are not there (6 cells)" in text.splitlines()
     assert "NoFilesError" not in text
-    shown = tables.overview_text(records, planned)
+    shown = overview.overview_text(records, planned)
     assert shown.splitlines()[1].split() == ["method", "pavement"]
     assert "climate" in shown.splitlines()[-2]
 
@@ -226,7 +231,7 @@ def test_where_nothing_has_a_result_yet_there_are_lines_and_no_empty_table():
     text = tables.render([], [Cell(table, "poi", "gmm", "given", 0) for table in ("baselines", "runtime", "range")])
     assert text.count("Not run: poi.") == 4
     assert "| method |" not in text.replace("| method | `--method` |", "")
-    assert tables.overview_text([], [Cell("baselines", "poi", "gmm", "given", 0)]) == "Not run: poi."
+    assert overview.overview_text([], [Cell("baselines", "poi", "gmm", "given", 0)]) == "Not run: poi."
 
 
 def test_settings_that_a_method_does_not_have_take_no_row_and_a_method_that_does_not_suit_takes_one():
@@ -275,7 +280,7 @@ def test_the_caption_says_how_noise_is_counted():
 
 
 def test_without_records_and_plan_there_is_nothing():
-    assert tables.render([]).strip() == tables.overview_text([]) == ""
+    assert tables.render([]).strip() == overview.overview_text([]) == ""
     assert Board("baselines", []).at("pavement", "mcgta", "tuned") == Summary()
 
 

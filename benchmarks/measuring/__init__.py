@@ -1,0 +1,1 @@
+"""Scores, times, memory and the environment, as all benchmarks measure them."""
