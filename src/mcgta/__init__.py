@@ -14,7 +14,8 @@ from mcgta.positions.reading import read_positions
 from mcgta.runtime.archive import ArchiveError, load
 from mcgta.selection.choice import Choice, ChoiceWarning
 from mcgta.selection.evidence import Comparison, Evidence, compare_labellings, evidence
-from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity, compare_features, compare_models
+from mcgta.stages.dissimilarity.compare import compare_features, compare_models
+from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss, Objective
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods

@@ -33,7 +33,8 @@ from mcgta.selection.choice import ChoiceWarning
 from mcgta.selection.probabilities import membership_probabilities
 from mcgta.selection.search import LOOSE
 from mcgta.settings import RULES, check_testable
-from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity, sampling_error
+from mcgta.stages.dissimilarity.compare import sampling_error
+from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
 from mcgta.stages.semivariogram.curve import Semivariogram

@@ -14,7 +14,7 @@ from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_distances, read_positions
 from mcgta.runtime.types import Array, Index, Mask
 from mcgta.runtime.warnings import warn
-from mcgta.stages.dissimilarity.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
+from mcgta.stages.dissimilarity.registry import get_dissimilarity
 from mcgta.stages.lags import stack_lags
 from mcgta.updating.surroundings import Surroundings
 
@@ -118,12 +118,13 @@ def check_columns(X: Array, names: Any, dissimilarity: str) -> None:
         return
     said = ", ".join(str(k) if names is None else repr(names[k]) for k in constant[:5])
     said += f" and {constant.size - 5} more" if constant.size > 5 else ""
-    if dissimilarity in NEEDS_DEFINITE:
+    kind = get_dissimilarity(dissimilarity)
+    if kind.needs_definite:
         raise ValueError(
             f"X: column {said} is constant, and dissimilarity={dissimilarity!r} needs covariances of full rank; drop it, or "
             "use dissimilarity='wasserstein2'"
         )
-    if dissimilarity != "cosine":
+    if kind.shift_invariant:
         warn(f"X: column {said} is constant: it has no effect on the clusters", UserWarning)
 
 
@@ -131,7 +132,8 @@ def check_neighbors(
     n_neighbors: int, d: int, *, covariance: str, alpha: float, prior: str | None, dissimilarity: str
 ) -> None:
     """Refuse neighbourhoods that are too small for the estimator of their covariance."""
-    if dissimilarity in FEATURE_BASED:
+    kind = get_dissimilarity(dissimilarity)
+    if not kind.fits_models:
         return
     if covariance == "min_cov_det" and n_neighbors <= d + 1:
         raise ValueError(
@@ -139,7 +141,7 @@ def check_neighbors(
             "neighbours, or covariance='graphical_lasso'"
         )
     singular = covariance == "empirical" or (covariance == "graphical_lasso" and alpha == 0)
-    if singular and prior is None and dissimilarity in NEEDS_DEFINITE and n_neighbors <= d:
+    if singular and prior is None and kind.needs_definite and n_neighbors <= d:
         raise ValueError(
             f"n_neighbors={n_neighbors} with {d} features gives singular covariances, which dissimilarity={dissimilarity!r} "
             f"cannot compare; use n_neighbors > {d}, a regularised covariance, or dissimilarity='wasserstein2'"

@@ -15,7 +15,6 @@ from mcgta.clustering.labels import number
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.inference.null_distribution import draw_null
 from mcgta.inference.significance import Significance
-from mcgta.kernels.gaussians.wasserstein import null_expectation
 from mcgta.observations import DEFAULT_NEIGHBORS, Observations, check_columns, check_neighbors, sort_observations
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
@@ -26,24 +25,16 @@ from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.selection.noise import assign_noise
 from mcgta.settings import check_parameters
-from mcgta.stages.dissimilarity.dissimilarity import (
-    FEATURE_BASED,
-    NEEDS_DEFINITE,
-    TRANSPORT,
-    Dissimilarity,
-    compare_features,
-    compare_models,
-    incomparable,
-)
+from mcgta.stages.dissimilarity.compare import compare_features, compare_models
+from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
+from mcgta.stages.dissimilarity.kind import Kind
+from mcgta.stages.dissimilarity.registry import get_dissimilarity
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import MixturePrior, fit_mixture_prior
 from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
-
-EPS_SHARE = 0.4
-"""The radius of DBSCAN, in expected differences of two samples of one model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +87,11 @@ class Algorithm:
         except KeyError:
             raise AttributeError(name) from None
 
+    @property
+    def kind(self) -> Kind:
+        """The dissimilarity with its capabilities."""
+        return get_dissimilarity(self.dissimilarity)
+
     def having(self, **params: Any) -> Algorithm:
         """Return the same with these parameters chosen."""
         return Algorithm(self.asked, {**self.chosen, **params})
@@ -119,7 +115,7 @@ class Algorithm:
 
     def fit_prior(self, data: Observations) -> MixturePrior | None:
         """Fit the global mixture, where one is wanted."""
-        if self.prior is None or self.dissimilarity in FEATURE_BASED:
+        if self.prior is None or not self.kind.fits_models:
             return None
         if self.local_models is not None and self.local_models.prior is not None:
             return self.local_models.prior
@@ -128,7 +124,7 @@ class Algorithm:
 
     def fit_models(self, data: Observations, prior: MixturePrior | None) -> LocalModels | None:
         """Find neighbourhoods and fit a model on each, unless models were passed in; None for dissimilarities of features."""
-        if self.dissimilarity in FEATURE_BASED:
+        if not self.kind.fits_models:
             return None
         if self.local_models is not None:
             return self._definite(self.local_models.take(data.order))
@@ -153,13 +149,13 @@ class Algorithm:
         return self._definite(models)
 
     def _definite(self, models: LocalModels) -> LocalModels:
-        return models.require_definite(self.dissimilarity) if self.dissimilarity in NEEDS_DEFINITE else models
+        return models.require_definite(self.dissimilarity) if self.kind.needs_definite else models
 
     def comparable(
         self, data: Observations, models: LocalModels | None, *, quiet: bool = False
     ) -> tuple[Index, dict[int, str]]:
         """Return the (sorted) rows that can be compared, and why others cannot, by the user's rows; warn unless quiet."""
-        failures = models.failures if models is not None else incomparable(data.X, self.dissimilarity)
+        failures = models.failures if models is not None else self.kind.incomparable(data.X)
         kept = np.setdiff1d(np.arange(data.order.size), list(failures))
         reasons = dict(sorted((int(data.order[row]), reason) for row, reason in failures.items()))
         if not reasons or (quiet and kept.size >= 2):
@@ -214,8 +210,8 @@ class Algorithm:
             return self.models_on(X, neighborhoods, None, data.seed)
 
         null = draw_null(models, near, fit, covariance=self.covariance, random_state=data.seed)
-        scale = np.ones(kept.size) if self.dissimilarity == "calibrated" else models.take(kept).chance
-        return Significance(null, near.take(kept), scale)
+        assert self.kind.chance_scale is not None
+        return Significance(null, near.take(kept), self.kind.chance_scale(models.take(kept)))
 
     def choose_margin(
         self, significance: Significance | None, places: Positions, semivariogram: Semivariogram, seed: int
@@ -255,7 +251,7 @@ class Algorithm:
 
     def listed_neighbors(self, positions: Any) -> int:
         """Return how many neighbours of each observation are listed; none along time, where neighbourhoods are windows."""
-        if self.dissimilarity in FEATURE_BASED or self.local_models is not None:
+        if not self.kind.fits_models or self.local_models is not None:
             return 0
         shape: tuple[int, ...] = () if positions is None else np.shape(positions)
         along_time = self.metric in ("auto", "time") and (len(shape) < 2 or shape[1] == 1)
@@ -335,9 +331,7 @@ class Algorithm:
         if level is not None:
             assert stages.significance is not None
             return stages.significance.radius(level)
-        if self.eps != "auto" or self.clusterer != "dbscan" or models is None or self.dissimilarity not in TRANSPORT:
+        suggested_eps = self.kind.suggested_eps
+        if self.eps != "auto" or self.clusterer != "dbscan" or models is None or suggested_eps is None:
             return self.eps
-        if self.dissimilarity == "calibrated":
-            return EPS_SHARE
-        expected = null_expectation(models.covariances[models.fitted], stages.data.n_neighbors)
-        return float(EPS_SHARE * np.median(expected))
+        return suggested_eps(models, stages.data.n_neighbors)

@@ -12,7 +12,7 @@ from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 from mcgta.clustering.clustering import CLUSTERERS
 from mcgta.positions.positions import METRICS
 from mcgta.runtime.rules import INF, Rule, check_value, read_level
-from mcgta.stages.dissimilarity.dissimilarity import DISSIMILARITIES, FEATURE_BASED, TRANSPORT
+from mcgta.stages.dissimilarity.registry import DISSIMILARITIES, names_where
 from mcgta.stages.local_models import COVARIANCES, LocalModels
 from mcgta.stages.neighborhoods import KERNELS
 from mcgta.stages.semivariogram.curve import Semivariogram
@@ -66,9 +66,10 @@ def check_parameters(params: Mapping[str, Any]) -> None:
 
 def check_testable(params: Mapping[str, Any], asked: str) -> None:
     """Raise a ValueError that begins with ``asked`` where it is not known how much models of one Gaussian differ."""
-    if params["dissimilarity"] not in ("auto", *TRANSPORT):
+    known = names_where(chance_known=True)
+    if params["dissimilarity"] not in ("auto", *known):
         raise ValueError(
-            f"{asked}, which is known for dissimilarity={' or '.join(map(repr, TRANSPORT))} only, not for "
+            f"{asked}, which is known for dissimilarity={' or '.join(map(repr, known))} only, not for "
             f"{params['dissimilarity']!r}"
         )
     if params["prior"] is not None:
@@ -101,7 +102,7 @@ def _check_together(params: Mapping[str, Any]) -> None:
     for name in ("margin", "eps"):
         if read_level(params[name]) is not None:
             check_testable(params, f"{name}={params[name]!r} is a significance level")
-    if params["dissimilarity"] in FEATURE_BASED:
+    if params["dissimilarity"] in names_where(compares="features"):
         for name, default in (("prior", None), ("local_models", None), ("weights", "uniform")):
             if params[name] is not default and params[name] != default:
                 raise ValueError(

@@ -9,7 +9,7 @@ import pytest
 
 from builders.work import on_threads
 from mcgta.positions.reading import read_positions
-from mcgta.stages.dissimilarity.dissimilarity import compare_features
+from mcgta.stages.dissimilarity.compare import compare_features
 from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
 from naive import algorithm as naive

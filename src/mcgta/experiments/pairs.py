@@ -10,7 +10,7 @@ from mcgta.experiments.problems import Problem
 from mcgta.observations import sort_observations
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.types import Array, Mask
-from mcgta.stages.dissimilarity.dissimilarity import compare_features, compare_models
+from mcgta.stages.dissimilarity.compare import compare_features, compare_models
 from mcgta.stages.local_models import fit_local_models
 from mcgta.stages.neighborhoods import find_neighborhoods
 from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram

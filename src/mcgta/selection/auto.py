@@ -17,7 +17,7 @@ from mcgta.selection.noise import ASSIGN, CLASS, score_each_way
 from mcgta.selection.scoring import Scored, score
 from mcgta.selection.search import MOST_SCORED, WHOLE, SearchResult, search
 from mcgta.selection.trials import Trials
-from mcgta.stages.dissimilarity.dissimilarity import TRANSPORT
+from mcgta.stages.dissimilarity.registry import names_where
 
 LEFT_TO_DATA = ("n_neighbors", "dissimilarity", "beta", "margin", "min_samples", "min_cluster_size", "eps")
 """Parameters that "auto" leaves to the search."""
@@ -47,7 +47,7 @@ def left_open(params: dict[str, Any], data: Observations) -> bool:
     return (
         isinstance(params["clusterer"], str)
         and params["eps"] == "auto"
-        and params["dissimilarity"] in ("auto", *TRANSPORT)
+        and params["dissimilarity"] in ("auto", *names_where(chance_known=True))
         and params["prior"] is None
         and bool(params["hinge"])
     )
@@ -93,7 +93,7 @@ def _best_plain(
     sizes = _NEIGHBORS if count <= _MANY else [n for n in _LARGER if n <= count / _SHARE]
     values: dict[str, tuple[Any, ...]] = {
         "n_neighbors": (data.n_neighbors, *(n for n in sizes if count > _MANY or n <= 1.5 * data.n_neighbors)),
-        "dissimilarity": TRANSPORT,
+        "dissimilarity": names_where(chance_known=True),
         "beta": (1.0, 0.0),
         "margin": _MARGINS,
         "min_samples": _SHARES,

@@ -15,7 +15,7 @@ from mcgta.runtime.parallel import tiles
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
-from mcgta.stages.dissimilarity.dissimilarity import incomparable
+from mcgta.stages.dissimilarity.registry import get_dissimilarity
 from mcgta.stages.lags import stack_lags
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Loss
@@ -123,7 +123,7 @@ def place_new(
     X = stack_lags(joined.X, joined.positions, lags)
     X[:size] = fit.data.X[joined.around]  # which know nothing of new ones before them
     if fit.models is None:
-        models, failures = None, incomparable(X[size:], dissimilarity)
+        models, failures = None, get_dissimilarity(dissimilarity).incomparable(X[size:])
     else:
         models = fit_models(X, _neighborhoods(joined.positions, size, fit.data.n_neighbors, weights))
         failures = models.failures

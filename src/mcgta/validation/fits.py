@@ -14,7 +14,7 @@ from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Labels
 from mcgta.selection.auto import settle_plainly
 from mcgta.selection.trials import CachedSearch
-from mcgta.stages.dissimilarity.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
+from mcgta.stages.dissimilarity.registry import get_dissimilarity
 from mcgta.stages.local_models import LocalModels
 from mcgta.validation.grid import DENSITY, LOSS, Grid, Values
 from mcgta.validation.shelf import Shelf, take_fingerprint
@@ -104,7 +104,7 @@ class Fits:
         return self._fits[key]
 
     def _find_models(self, models: Values, fingerprint: str) -> LocalModels | None:
-        if models["dissimilarity"] in FEATURE_BASED:
+        if not get_dissimilarity(models["dissimilarity"]).fits_models:
             return None
         if fingerprint not in self._models:
             kept = self._shelf.find(fingerprint)
@@ -115,7 +115,8 @@ class Fits:
     def _fingerprint(self, models: Values) -> str:
         used = ("weights", "lags", "covariance", "alpha", "shrinkage", "prior", "prior_components", "prior_strength")
         params = {name: self._params[name] for name in (*used, "random_state")} | models
-        if params["dissimilarity"] not in NEEDS_DEFINITE:  # others share their models: only these drop singular ones
+        # Only dissimilarities that need full rank drop singular models; the others share theirs.
+        if not get_dissimilarity(params["dissimilarity"]).needs_definite:
             del params["dissimilarity"]
         return take_fingerprint(self._features, self._places, params)
 
