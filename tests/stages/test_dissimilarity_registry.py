@@ -96,7 +96,7 @@ def test_a_function_that_gives_no_number_is_refused(bad):
 
 
 def test_a_function_that_is_not_symmetric_is_refused():
-    with pytest.raises(ValueError, match="rows 0 and 1 differ by .* one way and .* the other; it must be symmetric"):
+    with pytest.raises(ValueError, match=r"rows 0 and 1 differ by .* one way and .* the other; it must be symmetric"):
         compare_models(random_models(5, 2), lambda a, b: abs(a.mean[0]))
 
 
