@@ -21,7 +21,7 @@ LAYERS = [
     ["positions"],
     ["stages.neighborhoods"],
     ["stages.shared_neighbors", "updating.surroundings"],
-    ["stages.lags", "stages.prior"],
+    ["stages.covariance", "stages.lags", "stages.prior"],
     ["stages.local_models"],
     ["stages.dissimilarity.dissimilarity"],
     ["stages.dissimilarity.kind"],

@@ -19,7 +19,7 @@ from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss, Objective
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
-from mcgta.stages.prior import MixturePrior, fit_mixture_prior
+from mcgta.stages.prior import GaussianMixturePrior, MixturePrior
 from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
 from mcgta.validation.blocks import BlockSplit
@@ -40,6 +40,7 @@ __all__ = [
     "Comparison",
     "Dissimilarity",
     "Evidence",
+    "GaussianMixturePrior",
     "GoodnessOfFit",
     "HeldOut",
     "LabelScorer",
@@ -64,7 +65,6 @@ __all__ = [
     "find_clusters",
     "find_neighborhoods",
     "fit_local_models",
-    "fit_mixture_prior",
     "fit_semivariogram",
     "labelling_test",
     "load",

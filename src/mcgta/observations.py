@@ -14,6 +14,7 @@ from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_distances, read_positions
 from mcgta.runtime.types import Array, Index, Mask
 from mcgta.runtime.warnings import warn
+from mcgta.stages.covariance import get_covariance
 from mcgta.stages.dissimilarity.registry import get_dissimilarity
 from mcgta.stages.lags import stack_lags
 from mcgta.updating.surroundings import Surroundings
@@ -135,13 +136,14 @@ def check_neighbors(
     kind = get_dissimilarity(dissimilarity)
     if not kind.fits_models:
         return
-    if covariance == "min_cov_det" and n_neighbors <= d + 1:
+    estimator = get_covariance(covariance, alpha)
+    least = estimator.least_neighbors(d)
+    if n_neighbors < least:
         raise ValueError(
-            f"n_neighbors={n_neighbors} with {d} features: covariance='min_cov_det' needs n_neighbors > {d + 1}; use more "
+            f"n_neighbors={n_neighbors} with {d} features: covariance={covariance!r} needs n_neighbors > {least - 1}; use more "
             "neighbours, or covariance='graphical_lasso'"
         )
-    singular = covariance == "empirical" or (covariance == "graphical_lasso" and alpha == 0)
-    if singular and prior is None and kind.needs_definite and n_neighbors <= d:
+    if estimator.singular and prior is None and kind.needs_definite and n_neighbors <= d:
         raise ValueError(
             f"n_neighbors={n_neighbors} with {d} features gives singular covariances, which dissimilarity={dissimilarity!r} "
             f"cannot compare; use n_neighbors > {d}, a regularised covariance, or dissimilarity='wasserstein2'"

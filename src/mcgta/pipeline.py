@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.covariance import ShrunkCovariance
 
 from mcgta.clustering.backend import Backend, choose_backend, reconsider
 from mcgta.clustering.brute_force import BruteForceSearch
@@ -25,6 +26,7 @@ from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.selection.noise import assign_noise
 from mcgta.settings import check_parameters
+from mcgta.stages.covariance import get_covariance
 from mcgta.stages.dissimilarity.compare import compare_features, compare_models
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.dissimilarity.kind import Kind
@@ -32,7 +34,7 @@ from mcgta.stages.dissimilarity.registry import get_dissimilarity
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
-from mcgta.stages.prior import MixturePrior, fit_mixture_prior
+from mcgta.stages.prior import GaussianMixturePrior, MixturePrior
 from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
 
@@ -88,6 +90,11 @@ class Algorithm:
             raise AttributeError(name) from None
 
     @property
+    def estimator(self) -> Any:
+        """The estimator of covariances, by name or with its shrinkage."""
+        return ShrunkCovariance(shrinkage=self.shrinkage) if self.covariance == "shrunk" else self.covariance
+
+    @property
     def kind(self) -> Kind:
         """The dissimilarity with its capabilities."""
         return get_dissimilarity(self.dissimilarity)
@@ -118,9 +125,10 @@ class Algorithm:
         if self.prior is None or not self.kind.fits_models:
             return None
         if self.local_models is not None and self.local_models.prior is not None:
-            return self.local_models.prior
+            known = self.local_models.prior
+            return known if known.strength == self.prior_strength else replace(known, strength=self.prior_strength)
         with stage("prior"):
-            return fit_mixture_prior(data.X, n_components=self.prior_components, random_state=data.seed)
+            return GaussianMixturePrior(self.prior_components, self.prior_strength).fit(data.X, data.seed)
 
     def fit_models(self, data: Observations, prior: MixturePrior | None) -> LocalModels | None:
         """Find neighbourhoods and fit a model on each, unless models were passed in; None for dissimilarities of features."""
@@ -139,11 +147,9 @@ class Algorithm:
         models = fit_local_models(
             X,
             neighborhoods,
-            covariance=self.covariance,
+            covariance=self.estimator,
             alpha=self.alpha,
-            shrinkage=self.shrinkage,
             prior=prior,
-            prior_strength=self.prior_strength,
             random_state=seed,
         )
         return self._definite(models)
@@ -209,7 +215,7 @@ class Algorithm:
         def fit(X: Array, neighborhoods: Neighborhoods) -> LocalModels:
             return self.models_on(X, neighborhoods, None, data.seed)
 
-        null = draw_null(models, near, fit, covariance=self.covariance, random_state=data.seed)
+        null = draw_null(models, near, fit, slow=get_covariance(self.covariance).in_processes, random_state=data.seed)
         assert self.kind.chance_scale is not None
         return Significance(null, near.take(kept), self.kind.chance_scale(models.take(kept)))
 

@@ -12,8 +12,9 @@ from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 from mcgta.clustering.clustering import CLUSTERERS
 from mcgta.positions.positions import METRICS
 from mcgta.runtime.rules import INF, Rule, check_value, read_level
+from mcgta.stages.covariance import COVARIANCES, get_covariance
 from mcgta.stages.dissimilarity.registry import DISSIMILARITIES, names_where
-from mcgta.stages.local_models import COVARIANCES, LocalModels
+from mcgta.stages.local_models import LocalModels
 from mcgta.stages.neighborhoods import KERNELS
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.models import MODELS
@@ -22,7 +23,7 @@ RULES: dict[str, Rule] = {
     "n_neighbors": Rule(words=("auto",), integer=(2, INF)),
     "weights": Rule(words=("uniform", *KERNELS)),
     "lags": Rule(integer=(0, INF)),
-    "covariance": Rule(words=COVARIANCES),
+    "covariance": Rule(words=tuple(COVARIANCES)),
     "alpha": Rule(real=(0, INF)),
     "shrinkage": Rule(real=(0, 1)),
     "prior": Rule(words=("gmm",), none=True),
@@ -94,8 +95,10 @@ def _check_together(params: Mapping[str, Any]) -> None:
         _check_takes_distances(clusterer)
     if clusterer == "optics" and params["min_samples"] == 1:
         raise ValueError("min_samples=1 is not allowed: clusterer='optics' needs at least 2")
-    if params["covariance"] == "min_cov_det" and params["weights"] != "uniform":
-        raise ValueError(f"weights={params['weights']!r}: covariance='min_cov_det' knows uniform weights only")
+    if params["weights"] != "uniform" and not get_covariance(params["covariance"]).takes_weights:
+        raise ValueError(
+            f"weights={params['weights']!r}: covariance={params['covariance']!r} knows uniform weights only"
+        )
     for name in ("prior_components", "prior_strength"):
         if params[name] is not None and params["prior"] is None:
             raise ValueError(f"{name}={params[name]!r} has no effect without prior='gmm'")

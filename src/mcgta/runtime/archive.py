@@ -225,6 +225,7 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
     "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "int | None": lambda value: value is None or (isinstance(value, int) and not isinstance(value, bool)),
     "float": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "float | None": lambda value: value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)),
     "Array": lambda value: isinstance(value, np.ndarray) and value.dtype == np.float64,
     "Array | None": lambda value: value is None or (isinstance(value, np.ndarray) and value.dtype == np.float64),
     "Index": lambda value: isinstance(value, np.ndarray) and value.dtype == np.int64,

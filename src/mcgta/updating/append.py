@@ -21,6 +21,7 @@ from mcgta.runtime.parallel import tiles
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Labels, Mask
 from mcgta.runtime.warnings import warn
+from mcgta.stages.covariance import get_covariance
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import MixturePrior
@@ -165,7 +166,7 @@ def _extend(
         then, now = (
             find_neighborhoods(each.positions, each.n_neighbors, weights=algorithm.weights) for each in (old, data)
         )
-        fresh = outdated(old, then, data, now, slides=algorithm.covariance != "min_cov_det")
+        fresh = outdated(old, then, data, now, slides=get_covariance(algorithm.covariance).by_moments)
     rows = np.flatnonzero(fresh)
     source = data.order.copy()
     source[rows] = len(models) + np.arange(rows.size)

@@ -16,6 +16,7 @@ import numpy as np
 from mcgta.clustering.clustering import CLUSTERERS
 from mcgta.runtime.rules import INF, Rule, suggest
 from mcgta.settings import RULES, check_parameters
+from mcgta.stages.covariance import get_covariance
 
 Values = dict[str, Any]
 
@@ -93,7 +94,7 @@ def has_effect(name: str, values: Values) -> bool:
     if name in ("margin", "margin_in_sills"):
         return values.get("beta") != 0
     if name == "alpha":
-        return values.get("covariance", "graphical_lasso") == "graphical_lasso"
+        return get_covariance(values.get("covariance", "graphical_lasso")).uses_alpha
     if name == "shrinkage":
         return values.get("covariance", "shrunk") == "shrunk"
     return True
