@@ -35,8 +35,9 @@ from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import GaussianMixturePrior, MixturePrior
-from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
+from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
+from mcgta.stages.semivariogram.fitting import fit_semivariogram
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,9 @@ from mcgta.runtime.types import Array, Mask
 from mcgta.stages.dissimilarity.compare import compare_features, compare_models
 from mcgta.stages.local_models import fit_local_models
 from mcgta.stages.neighborhoods import find_neighborhoods
-from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
+from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
+from mcgta.stages.semivariogram.fitting import fit_semivariogram
 
 _PAIRS = 400_000
 _ALPHA = 0.01
