@@ -16,7 +16,7 @@ from mcgta.runtime.types import Array, Index, Mask
 from mcgta.runtime.warnings import warn
 from mcgta.stages.covariance import get_covariance
 from mcgta.stages.dissimilarity.registry import get_dissimilarity
-from mcgta.stages.lags import stack_lags
+from mcgta.stages.lags import check_lags, stack_lags
 from mcgta.updating.surroundings import Surroundings
 
 DEFAULT_NEIGHBORS = 30
@@ -75,6 +75,7 @@ def sort_observations(X: Array, positions: Positions, *, n_neighbors: int | str,
     """Bring the rows into canonical order and settle the number of neighbours."""
     order = positions.order(X)
     places = positions.take(order)
+    check_lags(lags, places)
     n_neighbors = _choose_neighbors(n_neighbors, places)
     return Observations(stack_lags(X[order], places, lags), places, order, n_neighbors, X, seed)
 

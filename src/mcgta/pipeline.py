@@ -31,6 +31,7 @@ from mcgta.stages.dissimilarity.compare import compare_features, compare_models
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.dissimilarity.kind import Kind
 from mcgta.stages.dissimilarity.registry import get_dissimilarity
+from mcgta.stages.lags import check_lags_of
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
@@ -242,6 +243,7 @@ class Algorithm:
 
         ``neighbors`` are to be listed of each; see :meth:`listed_neighbors`.
         """
+        check_lags_of(self.lags, count)
         distances = self.metric == "precomputed" or callable(self.metric)
         size, room = (count, features * (self.lags + 1)), budget(self.max_memory)
         whole = count_tables(self.clusterer, dense=True, distances=distances)
@@ -253,7 +255,12 @@ class Algorithm:
             fits=room is None or needed_bytes(*size, tables=whole, neighbors=neighbors) <= room,
         )
         tables = count_tables(self.clusterer, dense=backend.name == "dense", distances=distances)
-        check_memory(*size, tables=tables, neighbors=neighbors, budget=room)
+        try:
+            check_memory(*size, tables=tables, neighbors=neighbors, budget=room)
+        except MemoryError as error:
+            if self.lags == 0:
+                raise
+            raise MemoryError(f"lags={self.lags} makes {size[1]} features of {features}: {error}") from None
         return backend
 
     def listed_neighbors(self, positions: Any) -> int:

@@ -16,6 +16,7 @@ from mcgta.stages.covariance import COVARIANCES, get_covariance
 from mcgta.stages.dissimilarity.registry import DISSIMILARITIES, names_where
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.neighborhoods import KERNELS
+from mcgta.stages.semivariogram.binning import MAX_BINS, check_bins
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.models import MODELS
 
@@ -33,7 +34,7 @@ RULES: dict[str, Rule] = {
     "metric": Rule(words=METRICS, function=True),
     "metric_params": Rule(mapping=True, none=True),
     "semivariogram": Rule(words=(*MODELS, "empirical"), kinds=(Semivariogram,)),
-    "bins": Rule(integer=(4, INF), edges=True),
+    "bins": Rule(integer=(4, MAX_BINS), edges=True),
     "max_lag": Rule(real=(0, INF), above=True, none=True),
     "semivariogram_error": Rule(real=(0, 1)),
     "beta": Rule(words=("auto",), real=(0, INF)),
@@ -116,6 +117,7 @@ def _check_together(params: Mapping[str, Any]) -> None:
         raise ValueError(f"max_lag={params['max_lag']!r} has no effect on a semivariogram that is fitted already")
     if params["max_lag"] is not None and not isinstance(params["bins"], numbers.Integral):
         raise ValueError(f"max_lag={params['max_lag']!r} has no effect where bins gives the edges; end them there")
+    check_bins(params["bins"])
     check_metric_params(params["metric"], params["metric_params"])
 
 
