@@ -150,7 +150,7 @@ def test_pairs_below_the_first_bin_are_counted_too(series):
 def test_the_mixture_comes_back_with_the_models(series, monkeypatch):
     params = {"prior": "gmm", "prior_components": 2}
     first = make(**params).fit(series.X, positions=series.positions)
-    monkeypatch.setattr("mcgta.pipeline.fit_mixture_prior", None)  # calling it would fail
+    monkeypatch.setattr("mcgta.pipeline.GaussianMixturePrior", None)  # calling it would fail
     again = make(**params, local_models=first.local_models_).fit(series.X, positions=series.positions)
     assert again.prior_ is first.local_models_.prior
 

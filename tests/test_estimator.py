@@ -16,8 +16,9 @@ from mcgta import MCGTA, LocalModels, MixturePrior, Objective, Positions, Semiva
 from mcgta import pipeline as algorithm
 from mcgta.clustering.clustering import CLUSTERERS
 from mcgta.settings import RULES
-from mcgta.stages.dissimilarity.dissimilarity import DISSIMILARITIES, Compiled
-from mcgta.stages.local_models import COVARIANCES
+from mcgta.stages.covariance import COVARIANCES
+from mcgta.stages.dissimilarity.dissimilarity import Compiled
+from mcgta.stages.dissimilarity.registry import DISSIMILARITIES
 from mcgta.stages.neighborhoods import KERNELS
 from mcgta.stages.semivariogram.models import MODELS
 

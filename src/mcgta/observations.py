@@ -13,8 +13,9 @@ from sklearn.utils.validation import validate_data
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index
 from mcgta.runtime.warnings import warn
-from mcgta.stages.dissimilarity.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
-from mcgta.stages.lags import stack_lags
+from mcgta.stages.covariance import get_covariance
+from mcgta.stages.dissimilarity.registry import get_dissimilarity
+from mcgta.stages.lags import check_lags, stack_lags
 
 DEFAULT_NEIGHBORS = 30
 _LARGEST = 1e30
@@ -72,6 +73,7 @@ def sort_observations(X: Array, positions: Positions, *, n_neighbors: int | str,
     order = positions.order(X)
     places = positions.take(order)
     n_neighbors = _choose_neighbors(n_neighbors, places)
+    check_lags(lags, places)
     return Observations(stack_lags(X[order], places, lags), places, order, n_neighbors, X, seed)
 
 
@@ -115,12 +117,13 @@ def check_columns(X: Array, names: Any, dissimilarity: str) -> None:
         return
     said = ", ".join(str(k) if names is None else repr(names[k]) for k in constant[:5])
     said += f" and {constant.size - 5} more" if constant.size > 5 else ""
-    if dissimilarity in NEEDS_DEFINITE:
+    kind = get_dissimilarity(dissimilarity)
+    if kind.needs_definite:
         raise ValueError(
             f"X: column {said} is constant, and dissimilarity={dissimilarity!r} needs covariances of full rank; drop it, or "
             "use dissimilarity='wasserstein2'"
         )
-    if dissimilarity != "cosine":
+    if kind.shift_invariant:
         warn(f"X: column {said} is constant: it has no effect on the clusters", UserWarning)
 
 
@@ -128,15 +131,17 @@ def check_neighbors(
     n_neighbors: int, d: int, *, covariance: str, alpha: float, prior: str | None, dissimilarity: str
 ) -> None:
     """Refuse neighbourhoods that are too small for the estimator of their covariance."""
-    if dissimilarity in FEATURE_BASED:
+    kind = get_dissimilarity(dissimilarity)
+    if not kind.fits_models:
         return
-    if covariance == "min_cov_det" and n_neighbors <= d + 1:
+    estimator = get_covariance(covariance, alpha)
+    least = estimator.least_neighbors(d)
+    if n_neighbors < least:
         raise ValueError(
-            f"n_neighbors={n_neighbors} with {d} features: covariance='min_cov_det' needs n_neighbors > {d + 1}; use more "
+            f"n_neighbors={n_neighbors} with {d} features: covariance={covariance!r} needs n_neighbors > {least - 1}; use more "
             "neighbours, or covariance='graphical_lasso'"
         )
-    singular = covariance == "empirical" or (covariance == "graphical_lasso" and alpha == 0)
-    if singular and prior is None and dissimilarity in NEEDS_DEFINITE and n_neighbors <= d:
+    if estimator.singular and prior is None and kind.needs_definite and n_neighbors <= d:
         raise ValueError(
             f"n_neighbors={n_neighbors} with {d} features gives singular covariances, which dissimilarity={dissimilarity!r} "
             f"cannot compare; use n_neighbors > {d}, a regularised covariance, or dissimilarity='wasserstein2'"

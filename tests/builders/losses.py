@@ -9,7 +9,7 @@ import numpy as np
 from mcgta import compare_models, empirical_semivariogram, find_neighborhoods, fit_local_models, fit_semivariogram
 from mcgta.observations import sort_observations
 from mcgta.positions.reading import read_positions
-from mcgta.stages.dissimilarity.dissimilarity import compare_features
+from mcgta.stages.dissimilarity.compare import compare_features
 from mcgta.stages.loss import Loss
 from naive import algorithm as naive
 from naive import clusters as naive_clusters

@@ -20,7 +20,7 @@ def simulate(cov, n, *, covariance="empirical", weights="uniform", rows=200, see
     near = find_neighborhoods(read_positions(None, rows), n, weights=weights)
     models = LocalModels(np.zeros((rows, len(cov))), np.tile(cov, (rows, 1, 1)), sizes=near.sizes)
     fit = partial(fit_local_models, covariance=covariance, **options)
-    return draw_null(models, near, fit, covariance=covariance, random_state=seed)
+    return draw_null(models, near, fit, slow=covariance == "min_cov_det", random_state=seed)
 
 
 # -------------------------------------------------------------------------------------------- overlap of neighbourhoods

@@ -8,7 +8,7 @@ import pytest
 from builders.losses import example
 from mcgta.inference.pair_test import labelling_test, pair_test
 from mcgta.positions.reading import read_positions
-from mcgta.stages.dissimilarity.dissimilarity import compare_features
+from mcgta.stages.dissimilarity.compare import compare_features
 from mcgta.stages.loss import Loss
 from mcgta.stages.semivariogram.curve import Semivariogram
 from naive import clusters as naive_clusters

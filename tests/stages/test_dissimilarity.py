@@ -7,7 +7,8 @@ import pytest
 
 from builders.work import on_threads
 from mcgta.kernels.gaussians.wasserstein import null_expectation
-from mcgta.stages.dissimilarity.dissimilarity import compare_features, compare_models, incomparable, sampling_error
+from mcgta.stages.dissimilarity.compare import compare_features, compare_models, sampling_error
+from mcgta.stages.dissimilarity.registry import get_dissimilarity
 from mcgta.stages.local_models import LocalModels
 from naive import algorithm as naive
 
@@ -158,8 +159,8 @@ def test_cosine_distances_of_features_agree_with_the_angle(d):
 
 def test_rows_of_zeros_have_no_angle():
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, -0.0]])
-    assert list(incomparable(X, "cosine")) == [0, 2]
-    assert incomparable(X, "euclidean") == {}
+    assert list(get_dissimilarity("cosine").incomparable(X)) == [0, 2]
+    assert get_dissimilarity("euclidean").incomparable(X) == {}
 
 
 @pytest.mark.parametrize("kind", ["wasserstein2", "kl", "js", "tv"])

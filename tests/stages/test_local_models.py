@@ -10,7 +10,7 @@ from mcgta.kernels.gaussians.moments import quartic_sums, window_moments
 from mcgta.positions.reading import read_positions
 from mcgta.stages.local_models import fit_local_models
 from mcgta.stages.neighborhoods import find_neighborhoods
-from mcgta.stages.prior import MixturePrior, fit_mixture_prior, update
+from mcgta.stages.prior import GaussianMixturePrior, MixturePrior, update
 from naive import algorithm as naive
 
 
@@ -70,8 +70,12 @@ def test_shrinkage_estimators_agree_with_their_formulas_and_with_scikit_learn(n,
     X = series(n + 10, d, seed=n + d, offset=offset)
     near = hoods(n + 10, n)
     fitted = {
-        kind: fit_local_models(X, near, covariance=kind, shrinkage=0.3).covariances
-        for kind in ("shrunk", "ledoit_wolf", "oas")
+        kind: fit_local_models(X, near, covariance=estimator).covariances
+        for kind, estimator in (
+            ("shrunk", ShrunkCovariance(shrinkage=0.3)),
+            ("ledoit_wolf", "ledoit_wolf"),
+            ("oas", "oas"),
+        )
     }
     for row in (0, 5, n + 9):
         window = X[near.indices[row]] - X[0]
@@ -199,9 +203,9 @@ def test_the_map_update_weighs_prior_and_neighbours_by_their_counts(n, m):
 def test_models_with_a_prior_are_the_update_of_the_mixture_at_the_centre(strength, weights):
     rng = np.random.default_rng(12)
     X = np.concatenate([rng.normal(0, 1, (30, 2)), rng.normal(4, 2, (30, 2))])
-    prior = fit_mixture_prior(X, n_components=2)
+    prior = GaussianMixturePrior(2, strength).fit(X)
     near = hoods(60, 5, weights)
-    models = fit_local_models(X, near, covariance="empirical", prior=prior, prior_strength=strength)
+    models = fit_local_models(X, near, covariance="empirical", prior=prior)
     for row in range(0, 60, 7):
         mean, cov = naive.moments(X[near.indices[row]], near.weights[row])
         start = naive.prior_moments(X[row], prior.shares, prior.means, prior.covariances)
@@ -218,7 +222,7 @@ def test_the_mixture_prior_is_scikit_learns_on_standardised_features_with_the_le
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     fits = [GaussianMixture(k, n_init=3, random_state=0).fit(scaled) for k in (1, 2, 3)]
     best = min(fits, key=lambda mixture: mixture.bic(scaled))
-    prior = fit_mixture_prior(X)
+    prior = GaussianMixturePrior().fit(X)
     assert prior.shares.size == 2
     np.testing.assert_allclose(prior.shares, best.weights_)
     np.testing.assert_allclose(prior.means, best.means_ * X.std(axis=0) + X.mean(axis=0))

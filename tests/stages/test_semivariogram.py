@@ -9,9 +9,10 @@ import pytest
 
 from builders.work import on_threads
 from mcgta.positions.reading import read_positions
-from mcgta.stages.dissimilarity.dissimilarity import compare_features
-from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
+from mcgta.stages.dissimilarity.compare import compare_features
+from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
+from mcgta.stages.semivariogram.fitting import fit_semivariogram
 from naive import algorithm as naive
 from naive import clusters as naive_clusters
 

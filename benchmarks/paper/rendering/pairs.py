@@ -9,11 +9,12 @@ import numpy as np
 from mcgta.observations import sort_observations
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.types import Array, Mask
-from mcgta.stages.dissimilarity.dissimilarity import compare_features, compare_models
+from mcgta.stages.dissimilarity.compare import compare_features, compare_models
 from mcgta.stages.local_models import fit_local_models
 from mcgta.stages.neighborhoods import find_neighborhoods
-from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
+from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
+from mcgta.stages.semivariogram.fitting import fit_semivariogram
 from problems.problem import Problem
 
 _PAIRS = 400_000

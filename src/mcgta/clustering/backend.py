@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.config import get_config
-from mcgta.stages.dissimilarity.dissimilarity import TRANSPORT
+from mcgta.stages.dissimilarity.registry import get_dissimilarity
 
 BACKENDS = ("dense", "tree", "tiled")
 OPEN = 0.25
@@ -63,11 +63,12 @@ def choose_backend(
         return Backend("dense", f"clusterer {type(clusterer).__name__} works on the table of all pairs")
     if count <= small and fits:
         return Backend("dense", f"{count} observations; up to {small} the table of all pairs is quickest")
-    if dissimilarity in TRANSPORT and measured:
+    bounds = get_dissimilarity(dissimilarity).has_bounds
+    if bounds and measured:
         return Backend("tree", f"{count} observations, W2 squared and its bounds: no table of all pairs is needed")
     why = (
         "the distances of positions are a table themselves"
-        if dissimilarity in TRANSPORT
+        if bounds
         else f"there are no bounds for dissimilarity {dissimilarity!r}"
     )
     if fits:

@@ -28,7 +28,7 @@ from mcgta.positions.positions import Positions
 from mcgta.runtime.parallel import run, tiles
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Labels, Mask
-from mcgta.stages.dissimilarity.dissimilarity import TRANSPORT
+from mcgta.stages.dissimilarity.registry import names_where
 from mcgta.stages.loss import Loss
 
 _TILE = 256  # points that one task looks at
@@ -80,9 +80,9 @@ class TreeSearch:
     def of(cls, loss: Loss) -> TreeSearch:
         """Build it, for W2 squared (or calibrated) and positions that kernels can measure between, or no penalty at all."""
         if not serves(loss):
+            bounded = " or ".join(map(repr, names_where(has_bounds=True)))
             raise ValueError(
-                f"a tree needs dissimilarity={' or '.join(map(repr, TRANSPORT))}, a hinge, and positions with coordinates (or "
-                "beta=0)"
+                f"a tree needs dissimilarity={bounded}, a hinge, and positions with coordinates (or beta=0)"
             )
         packed, half = _models(loss.dissimilarity.parts)
         d, count = features_of(packed), len(loss)

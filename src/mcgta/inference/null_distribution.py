@@ -97,7 +97,7 @@ def draw_null(
     neighborhoods: Neighborhoods | TimeWindows,
     fit: FitModels,
     *,
-    covariance: str = "graphical_lasso",
+    slow: bool = False,
     random_state: int = 0,
 ) -> NullDistribution:
     """Simulate how much models of one Gaussian differ.
@@ -109,13 +109,12 @@ def draw_null(
     ----------
     models, neighborhoods : the local models and what each was fitted on
     fit : fits models on neighbourhoods of given features, as ``models`` were
-    covariance : the estimator; of more than 16 features 1,024 pairs are drawn instead of 4,096, and with "min_cov_det", which
-        is slow, 128 for three overlaps
+    slow : whether fitting takes long, as by estimators that are fitted window by window: then 128 pairs are drawn, for three
+        overlaps, instead of 4,096 (1,024 of more than 16 features)
     random_state : seed
     """
     rows = _chosen(models, neighborhoods)
     n, d = neighborhoods.n_neighbors, models.means.shape[1]
-    slow = covariance == "min_cov_det"
     wanted = _FEWEST_PAIRS if slow else _PAIRS if d <= _MANY else _FEWER_PAIRS
     pairs = -(-wanted // max(rows.size, 1))
     fresh = np.unique(_halvings(n)[[0, 1, -1]])[::-1] if slow else _halvings(n)

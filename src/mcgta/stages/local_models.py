@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from sklearn.covariance import MinCovDet
 
-from mcgta.kernels.gaussians import covariance as estimators
 from mcgta.kernels.gaussians import moments
 from mcgta.kernels.gaussians.calibration import chance
-from mcgta.kernels.gaussians.careful_lasso import GAP
 from mcgta.kernels.gaussians.factors import psd_roots
-from mcgta.kernels.gaussians.graphical_lasso import graphical_lasso
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.parallel import run, short_tile, tapered, tiles
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Mask
+from mcgta.stages.covariance import DEFAULT_ALPHA, CovarianceEstimator, Moments, WindowFits, get_covariance
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
 from mcgta.stages.prior import MixturePrior, update
 
-COVARIANCES = ("graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_wolf", "oas")
-
-_TILE, _LEAST_TILE, _SLOW_TILE = 8192, 512, 64
-# A graphical lasso has failed above this duality gap, unless alpha is so small against the variances that every point of
-# the dual's box is within this error of the solution, on the scale of correlations.
-_ACCEPTED_GAP = 1e-6
-_ACCEPTED_ERROR = 1e-4
+_MOST_ROWS = 8192  # of a tile
+_LEAST_ROWS = 512
+_ROWS_IN_PROCESSES = 64
+_SINGULAR = 1e-12  # smallest over largest eigenvalue
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +100,7 @@ class LocalModels(Archived):
         failures = dict(self.failures)
         rows = np.flatnonzero(self.fitted)
         spectrum = np.linalg.eigvalsh(self.covariances[rows])
-        singular = rows[spectrum[:, 0] <= 1e-12 * np.maximum(spectrum[:, -1], np.finfo(float).tiny)]
+        singular = rows[spectrum[:, 0] <= _SINGULAR * np.maximum(spectrum[:, -1], np.finfo(float).tiny)]
         for row in singular.tolist():
             failures[row] = f"its local covariance is singular, which dissimilarity={needed_by!r} cannot compare"
         return replace(self, failures=failures)
@@ -115,9 +110,8 @@ def fit_local_models(
     X: Array,
     neighborhoods: Neighborhoods | TimeWindows,
     *,
-    covariance: str = "graphical_lasso",
-    alpha: float = 0.01,
-    shrinkage: float = 0.1,
+    covariance: Any = "graphical_lasso",
+    alpha: float = DEFAULT_ALPHA,
     prior: MixturePrior | None = None,
     random_state: int = 0,
 ) -> LocalModels:
@@ -127,137 +121,139 @@ def fit_local_models(
     ----------
     X : (N, d) features
     neighborhoods : whose members' features are the sample of each model
-    covariance : the estimator, one of ``COVARIANCES``. ``empirical`` divides by n, as in scikit-learn
-    alpha : penalty of the graphical lasso, in the squared unit of the features
-    shrinkage : of ``shrunk``, between 0 and 1
+    covariance : the estimator: a name of :data:`mcgta.stages.covariance.COVARIANCES`, a covariance estimator of
+        scikit-learn, or any object with ``fit`` that has ``location_`` and ``covariance_`` afterwards. Objects that the
+        registry does not compute itself are fitted on each neighbourhood, which is slow
+    alpha : penalty of ``"graphical_lasso"``, in the squared unit of the features
     prior : a global mixture that each model starts from
-    random_state : seed of ``min_cov_det``, the same for each neighbourhood, so that rows do not depend on each other
+    random_state : seed of estimators that draw, the same for each neighbourhood, so that rows do not depend on each other
 
     Returns
     -------
     LocalModels
         one for each neighbourhood; a model that cannot be fitted is NaN and its reason recorded
     """
-    if covariance not in COVARIANCES:
-        raise ValueError(f"covariance={covariance!r} is not one of {', '.join(COVARIANCES)}")
-    if not alpha >= 0 or not 0 <= shrinkage <= 1:
-        raise ValueError(f"alpha={alpha} must be >= 0, and shrinkage={shrinkage} between 0 and 1")
+    if not alpha >= 0:
+        raise ValueError(f"alpha={alpha} must be >= 0")
+    estimator = get_covariance(covariance, alpha)
     if X.ndim != 2 or not np.isfinite(X).all():
         raise ValueError(f"X must be a table of finite numbers, got shape {X.shape}")
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    count, d = len(neighborhoods), X.shape[1]
-    windows = neighborhoods.windows if X.shape[0] >= neighborhoods.n_neighbors else None
-    gathered = windows is None or covariance in ("min_cov_det", "ledoit_wolf")
-    # The last of each, since they ascend.
-    named = neighborhoods.indices[:, -1] if windows is None else windows[0] + neighborhoods.n_neighbors - 1
-    last = max(named.max(initial=-1), neighborhoods.centers.max(initial=-1))
-    if last >= X.shape[0]:
-        raise ValueError(f"neighborhoods names row {last}, but X has {X.shape[0]} rows")
-    means, covs = np.empty((count, d)), np.empty((count, d, d))
-    failures: dict[int, str] = {}
-    prior_moments = None if prior is None else prior.at(X[neighborhoods.centers])
-    strength = float(neighborhoods.n_neighbors)
-    if prior is not None and prior.strength is not None:
-        strength = prior.strength
-    sizes = neighborhoods.sizes
-
-    def fit_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
-        trouble: dict[int, str] = {}
-        size = sizes[part]
-        if gathered:
-            indices, weights = neighborhoods.part(part)
-            members = np.maximum(indices, 0)
-        if covariance == "min_cov_det":
-            mean, cov, trouble = _min_cov_det(X[members], random_state)
-        elif windows is not None:
-            own = (means[part], covs[part])  # slices of the result, written where they belong
-            starts, origins = windows
-            mean, cov = moments.sliding_moments(X, starts[part], origins[part], neighborhoods.n_neighbors, out=own)
-        else:
-            mean, cov = moments.window_moments(X, members, weights)
-        center = mean
-        if prior_moments is not None:
-            mean, cov = update(mean, cov, prior_moments[0][part], prior_moments[1][part], size, strength)
-        noise = None
-        if covariance == "ledoit_wolf":
-            noise = moments.quartic_sums(X, members, weights, center, np.ascontiguousarray(cov))
-        cov, failed = _regularise(covariance, cov, noise, size, alpha, shrinkage)
-        return mean, cov, {**trouble, **failed}
-
-    # scikit-learn's robust estimator is slow, and it warns: warning filters are not safe among threads.
-    processes = covariance == "min_cov_det"
-    most = short_tile(d, _TILE)
-    parts = tiles(count, _SLOW_TILE) if processes else tapered(count, most, min(most, _LEAST_TILE))
-
-    def fill_tile(part: slice) -> tuple[Array, Array, dict[int, str]]:
-        mean, cov, trouble = fit_tile(part)
-        if not np.may_share_memory(mean, means):
-            means[part] = mean
-        if not np.may_share_memory(cov, covs):
-            covs[part] = cov
-        return mean, cov, trouble
-
-    with stage("local models", count) as advance:
-        fit = fit_tile if processes else fill_tile
-        # No name for what run returns: were this loop left by an error, whoever kept the traceback would keep it running.
-        for part, (mean, cov, trouble) in zip(parts, run(fit, parts, processes=processes), strict=True):
-            if processes:
-                means[part], covs[part] = mean, cov
-            failures.update({part.start + k: reason for k, reason in trouble.items()})
-            advance(part.stop - part.start)
+    _check_members(neighborhoods, X.shape[0])
+    if not estimator.takes_weights and not neighborhoods.uniform:
+        raise ValueError(f"weights: covariance={estimator.name!r} knows uniform weights only")
+    features = np.ascontiguousarray(X, dtype=np.float64)
+    fitting = _Fitting(features, neighborhoods, estimator, prior, random_state)
+    failures = fitting.run()
     few = f"fewer than n_neighbors={neighborhoods.n_neighbors} observations in its group or within reach"
     failures.update(dict.fromkeys(np.flatnonzero(~neighborhoods.complete).tolist(), few))
     rows = list(failures)
-    means[rows] = np.nan
-    covs[rows] = np.nan
-    return LocalModels(means, covs, dict(sorted(failures.items())), prior, sizes)
+    fitting.means[rows] = np.nan
+    fitting.covariances[rows] = np.nan
+    return LocalModels(fitting.means, fitting.covariances, dict(sorted(failures.items())), prior, fitting.sizes)
 
 
-def _regularise(
-    kind: str, cov: Array, noise: Array | None, size: Array, alpha: float, shrinkage: float
-) -> tuple[Array, dict[int, str]]:
-    """Apply the chosen estimator to a stack of moments; return the covariances and the rows that failed."""
-    match kind:
-        case "graphical_lasso":
-            fitted, gaps = graphical_lasso(cov, alpha, in_place=True)
-            if np.abs(gaps).max(initial=0.0) <= _ACCEPTED_GAP:
-                return fitted, {}
-            unsure = np.flatnonzero(~(np.abs(gaps) <= _ACCEPTED_GAP))
-            variance = np.diagonal(cov[unsure], axis1=1, axis2=2)
-            narrow = 2 * alpha <= _ACCEPTED_ERROR * np.where(variance > 0, variance, np.inf).min(axis=1, initial=np.inf)
-            bad = unsure[~narrow].tolist()
-            said = f"the graphical lasso stopped at a duality gap of {{:.1e}}, not {GAP:.0e}; scale the features alike"
-            return fitted, {k: said.format(gaps[k]) for k in bad}
-        case "shrunk":
-            return estimators.shrunk(cov, shrinkage), {}
-        case "ledoit_wolf":
-            assert noise is not None
-            return estimators.shrunk(cov, estimators.ledoit_wolf_shrinkage(cov, noise)), {}
-        case "oas":
-            return estimators.shrunk(cov, estimators.oas_shrinkage(cov, size)), {}
-        case "empirical" | "min_cov_det":
-            return cov, {}
-    raise ValueError(f"covariance={kind!r} is not one of {', '.join(COVARIANCES)}")
+def _check_members(neighborhoods: Neighborhoods | TimeWindows, rows: int) -> None:
+    """Refuse neighbourhoods that name rows beyond the features."""
+    windows = _windows_of(neighborhoods, rows)
+    # The last of each, since they ascend.
+    named = neighborhoods.indices[:, -1] if windows is None else windows[0] + neighborhoods.n_neighbors - 1
+    last = max(named.max(initial=-1), neighborhoods.centers.max(initial=-1))
+    if last >= rows:
+        raise ValueError(f"neighborhoods names row {last}, but X has {rows} rows")
 
 
-def _min_cov_det(windows: Array, random_state: int) -> tuple[Array, Array, dict[int, str]]:
-    """Robust location and covariance of each window; columns that are constant in it stay at zero variance."""
-    count, _, d = windows.shape
-    means, covs = windows[:, 0, :].copy(), np.zeros((count, d, d))
-    failed: dict[int, str] = {}
-    for k, window in enumerate(windows):
-        varies = np.flatnonzero(np.ptp(window, axis=0) > 0)
-        if varies.size == 0:
-            continue
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                robust = MinCovDet(random_state=random_state).fit(window[:, varies])
-        except ValueError as error:
-            failed[k] = f"the minimum covariance determinant failed ({error})"
-            continue
-        means[k, varies] = robust.location_
-        covs[k][np.ix_(varies, varies)] = robust.covariance_
-        if not np.isfinite(robust.covariance_).all():
-            failed[k] = "the minimum covariance determinant gave no finite covariance"
-    return means, covs, failed
+def _windows_of(neighborhoods: Neighborhoods | TimeWindows, rows: int) -> tuple[Index, Index] | None:
+    return neighborhoods.windows if rows >= neighborhoods.n_neighbors else None
+
+
+class _Fitting:
+    """The fit of all neighbourhoods, tile by tile.
+
+    Attributes
+    ----------
+    means, covariances : (N, d) and (N, d, d), filled by :meth:`run`
+    sizes : (N,) observations that each model is fitted on
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        neighborhoods: Neighborhoods | TimeWindows,
+        estimator: CovarianceEstimator,
+        prior: MixturePrior | None,
+        seed: int,
+    ) -> None:
+        count = len(neighborhoods)
+        d = X.shape[1]
+        self._X = X
+        self._neighborhoods = neighborhoods
+        self._estimator = estimator
+        self._seed = seed
+        self._windows = _windows_of(neighborhoods, X.shape[0])
+        self._prior_moments = None if prior is None else prior.at(X[neighborhoods.centers])
+        own_strength = None if prior is None else prior.strength
+        self._prior_strength = float(neighborhoods.n_neighbors) if own_strength is None else own_strength
+        self.means = np.empty((count, d))
+        self.covariances = np.empty((count, d, d))
+        self.sizes = neighborhoods.sizes
+
+    def run(self) -> dict[int, str]:
+        """Fit all of them; return the rows that failed, with the reason."""
+        count, d = self.means.shape
+        failures: dict[int, str] = {}
+        processes = self._estimator.in_processes
+        most = short_tile(d, _MOST_ROWS)
+        parts = tiles(count, _ROWS_IN_PROCESSES) if processes else tapered(count, most, min(most, _LEAST_ROWS))
+        fit: Callable[[slice], WindowFits] = self._fit_tile if processes else self._fill_tile
+        with stage("local models", count) as advance:
+            # No name for what run returns: were this loop left by an error, a kept traceback would keep it running.
+            for part, fitted in zip(parts, run(fit, parts, processes=processes), strict=True):
+                if processes:
+                    self._store(part, fitted)
+                failures.update({part.start + k: reason for k, reason in fitted.failures.items()})
+                advance(part.stop - part.start)
+        return failures
+
+    def _fill_tile(self, part: slice) -> WindowFits:
+        """Fit some neighbourhoods and write the result where it belongs; on threads."""
+        fitted = self._fit_tile(part)
+        self._store(part, fitted)
+        return fitted
+
+    def _store(self, part: slice, fitted: WindowFits) -> None:
+        if not np.may_share_memory(fitted.means, self.means):
+            self.means[part] = fitted.means
+        if not np.may_share_memory(fitted.covariances, self.covariances):
+            self.covariances[part] = fitted.covariances
+
+    def _fit_tile(self, part: slice) -> WindowFits:
+        """Fit some neighbourhoods: moments, or what the estimator makes of windows; the prior; then regularisation."""
+        estimator = self._estimator
+        size = self.sizes[part]
+        members, weights = self._gather(part)
+        failures: dict[int, str] = {}
+        if estimator.fit_windows is not None:
+            mean, cov, failures = estimator.fit_windows(self._X[members], self._seed)
+        elif self._windows is not None:
+            own = (self.means[part], self.covariances[part])  # slices of the result, written where they belong
+            starts, origins = self._windows
+            n = self._neighborhoods.n_neighbors
+            mean, cov = moments.sliding_moments(self._X, starts[part], origins[part], n, out=own)
+        else:
+            mean, cov = moments.window_moments(self._X, members, weights)
+        center = mean
+        if self._prior_moments is not None:
+            prior_mean, prior_cov = self._prior_moments
+            mean, cov = update(mean, cov, prior_mean[part], prior_cov[part], size, self._prior_strength)
+        noise = None
+        if estimator.needs_noise:
+            noise = moments.quartic_sums(self._X, members, weights, center, np.ascontiguousarray(cov))
+        regularized = estimator.regularize(Moments(cov, size, noise), estimator.parameter)
+        return WindowFits(mean, regularized.covariances, {**failures, **regularized.failures})
+
+    def _gather(self, part: slice) -> tuple[Index, Array]:
+        """Return members and weights of some neighbourhoods; nothing where sums over blocks of rows do without."""
+        if self._windows is not None and not self._estimator.needs_members:
+            return np.empty((0, 0), dtype=np.intp), np.empty((0, 0))
+        indices, weights = self._neighborhoods.part(part)
+        return np.maximum(indices, 0), weights

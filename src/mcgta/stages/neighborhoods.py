@@ -96,6 +96,11 @@ class Neighborhoods(Archived):
         return _effective(self)
 
     @property
+    def uniform(self) -> bool:
+        """Whether all neighbours count alike."""
+        return bool(np.ptp(self.weights) == 0) if self.weights.size else True
+
+    @property
     def windows(self) -> tuple[Index, Index] | None:
         """None: these are not known to be windows."""
         return None
@@ -164,7 +169,12 @@ class TimeWindows(Archived):
     @property
     def sizes(self) -> Array:
         """(N,) how many neighbours of equal weight each neighbourhood is worth, 1 / sum of w^2."""
-        return np.full(len(self), float(self.n_neighbors)) if self.kind == "uniform" else _effective(self)
+        return np.full(len(self), float(self.n_neighbors)) if self.uniform else _effective(self)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all neighbours count alike."""
+        return self.kind == "uniform"
 
     @cached_property
     def windows(self) -> tuple[Index, Index] | None:
@@ -172,7 +182,7 @@ class TimeWindows(Archived):
 
         Within a run neighbourhoods begin a row apart at most. Where there is none, the first row is 0.
         """
-        if self.kind != "uniform":
+        if not self.uniform:
             return None
         starts = np.maximum(self.starts, 0)
         step = np.diff(starts, prepend=starts[:1] - 2)

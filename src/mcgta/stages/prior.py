@@ -7,7 +7,7 @@ what clusters look like over all, and each local model becomes its maximum-a-pos
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -22,6 +22,11 @@ from mcgta.runtime.types import Array
 
 MAX_COMPONENTS = 10
 
+_RULES = {
+    "n_components": Rule(integer=(1, INF), none=True),
+    "strength": Rule(real=(0, INF), above=True, none=True),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class MixturePrior(Archived):
@@ -32,7 +37,7 @@ class MixturePrior(Archived):
     shares : (K,) mixing proportions
     means : (K, d)
     covariances : (K, d, d) positive definite
-    strength : weight of the prior, in observations; None is that of the neighbourhood
+    strength : weight of the prior in observations; None for that of the neighbourhood, n
     """
 
     shares: Array
@@ -44,6 +49,7 @@ class MixturePrior(Archived):
         k, d = self.means.shape
         if self.shares.shape != (k,) or self.covariances.shape != (k, d, d):
             raise ValueError("shares, means and covariances disagree on the number of components or features")
+        check_value("strength", self.strength, _RULES["strength"])
 
     def responsibilities(self, X: Array) -> Array:
         """Return (N, K) posterior probabilities of the components given each observation's features."""
@@ -69,52 +75,61 @@ class MixturePrior(Archived):
 
 @dataclass(frozen=True)
 class GaussianMixturePrior(Archived):
-    """Options of a global Gaussian mixture as prior of the local models.
+    """Options of a prior that is a Gaussian mixture, fitted on the features of all observations.
 
     Attributes
     ----------
-    n_components : components of the mixture; None takes the number of 1 to 10 with the least BIC
-    strength : weight of the prior, in observations; None is that of the neighbourhood
+    n_components : components of the mixture; by default the number of 1 to 10 with the least BIC
+    strength : weight of the prior in observations; by default that of the neighbourhood, n
     """
 
     n_components: int | None = None
     strength: float | None = None
 
     def __post_init__(self) -> None:
-        check_value("n_components", self.n_components, Rule(integer=(1, INF), none=True))
-        check_value("strength", self.strength, Rule(real=(0, INF), above=True, none=True))
+        for name, rule in _RULES.items():
+            check_value(name, getattr(self, name), rule)
 
-    def fit(self, X: Array, *, random_state: int = 0) -> MixturePrior:
-        """Fit the mixture to features (N, d)."""
-        fitted = fit_mixture_prior(X, n_components=self.n_components, random_state=random_state)
-        return replace(fitted, strength=self.strength)
+    def fit(self, X: Array, random_state: int | None = 0) -> MixturePrior:
+        """Fit the mixture on features (N, d).
+
+        The columns must vary; a ridge of 1e-6 of their variance keeps every component positive definite.
+        """
+        count = X.shape[0]
+        if self.n_components is not None and self.n_components > count:
+            raise ValueError(
+                f"prior: n_components={self.n_components} but there are only {count} observations; it must not be larger"
+            )
+        spread = X.std(axis=0)
+        scale = np.where(spread > 0, spread, 1.0)
+        scaled = (X - X.mean(axis=0)) / scale
+        best = _fit_mixture(scaled, self._numbers(count), random_state)
+        means = best.means_ * scale + X.mean(axis=0)
+        covariances = best.covariances_ * scale[:, None] * scale[None, :]
+        return MixturePrior(best.weights_, means, covariances, self.strength)
+
+    def _numbers(self, count: int) -> list[int]:
+        """Return the numbers of components to try for ``count`` observations."""
+        if self.n_components is not None:
+            return [self.n_components]
+        return list(range(1, min(MAX_COMPONENTS, count) + 1))
 
 
-def fit_mixture_prior(X: Array, *, n_components: int | None = None, random_state: int | None = 0) -> MixturePrior:
-    """Fit the mixture; without ``n_components`` the number of 1 to 10 with the least BIC is taken.
-
-    The columns must vary; a ridge of 1e-6 of their variance keeps every component positive definite.
-    """
-    if n_components is not None and n_components > X.shape[0]:
-        raise ValueError(f"prior_components={n_components} but there are only {X.shape[0]} observations")
-    most = min(MAX_COMPONENTS, X.shape[0])
-    wanted = [n_components] if n_components is not None else list(range(1, most + 1))
-    spread = X.std(axis=0)
-    scale = np.where(spread > 0, spread, 1.0)
-    scaled = (X - X.mean(axis=0)) / scale
+def _fit_mixture(scaled: Array, numbers: list[int], random_state: int | None) -> GaussianMixture:
+    """Return the mixture with the least BIC, of these numbers of components."""
     best: GaussianMixture | None = None
-    score = np.inf
-    for k in wanted:
+    least_bic = np.inf
+    for k in numbers:
         with warnings.catch_warnings(), threadpool_limits(limits=1):
             warnings.simplefilter("ignore", ConvergenceWarning)
             mixture = GaussianMixture(k, reg_covar=1e-6, n_init=3, random_state=random_state).fit(scaled)
-        value = mixture.bic(scaled) if len(wanted) > 1 else 0.0
-        if value < score:
-            best, score = mixture, value
+        bic = mixture.bic(scaled) if len(numbers) > 1 else 0.0
+        if bic < least_bic:
+            best = mixture
+            least_bic = bic
     if best is None:
-        raise ValueError("prior='gmm': no mixture could be fitted to X")
-    means = best.means_ * scale + X.mean(axis=0)
-    return MixturePrior(best.weights_, means, best.covariances_ * scale[:, None] * scale[None, :])
+        raise ValueError("prior: no mixture could be fitted to X")
+    return best
 
 
 def update(

@@ -13,7 +13,7 @@ A curve is a code, ``parameters`` (nugget, sill, partial sill, length, shape, ce
     EMPIRICAL     gamma is the line through (x, y), x rising from 0 and y not falling, level on either side
 
 No height exceeds the ceiling, which is the sill, or the nugget if that is more; at infinity it is the sill, and at zero the
-nugget. Lengths are those of these formulas; GSTools has others for some models (:func:`curve_of`). One function,
+nugget. Lengths are those of these formulas; GSTools has others for some models. One function,
 :func:`curve_height`, is called in all kernels, so a height has the same bits wherever it is computed.
 """
 
@@ -32,27 +32,18 @@ from mcgta.runtime.types import Array
 SPHERICAL, EXPONENTIAL, GAUSSIAN, STABLE, MATERN, EMPIRICAL = range(6)
 """Codes of the curves."""
 
-_CODES = {
-    "spherical": SPHERICAL,
-    "exponential": EXPONENTIAL,
-    "gaussian": GAUSSIAN,
-    "stable": STABLE,
-    "matern": MATERN,
-}
-
 Curve = tuple[int, Array, Array, Array]
 """Code, parameters, x and y."""
 
-_FIRST, _PER_UNIT, _STEPS = (
-    -14.0,
-    256.0,
-    4672,
-)  # of the grid in log u, up to u = 70, where the rise is 1 - 1e-14 or more
+# The grid in log u goes up to u = 70, where the rise is 1 - 1e-14 or more.
+_FIRST = -14.0
+_PER_UNIT = 256.0
+_STEPS = 4672
 _SMALLEST = math.exp(_FIRST)
-_GAUSSIAN_FROM = 20.0  # there GSTools takes the limit, a Gaussian, for the Matern model
 
-
-_expm1, _pow, _log = scalar(math.expm1, 1), scalar(math.pow, 2), scalar(math.log, 1)
+_expm1 = scalar(math.expm1, 1)
+_pow = scalar(math.pow, 2)
+_log = scalar(math.log, 1)
 
 
 @literal_helper
@@ -115,23 +106,11 @@ def curve_heights(curve: Curve, h: Array) -> Array:
     return out
 
 
-def curve_of(model: str, nugget: float, sill: float, length: float, shape: float = np.nan) -> Curve:
-    """Return the curve of GSTools' model of that name, ``length`` being its ``len_scale``."""
-    if not 0 < length < np.inf or not nugget >= 0:
-        raise ValueError(f"a {model} curve has a length > 0 and a nugget >= 0, got length={length}, nugget={nugget}")
-    if model == "stable" and not 0 < shape <= 2:
-        raise ValueError(f"a stable curve has a shape above 0 and up to 2, got {shape}")
-    if model == "matern" and not 0.2 <= shape <= 30:
-        raise ValueError(f"a matern curve has a shape from 0.2 to 30, got {shape}")
-    code = _CODES[model]
+def curve_of(code: int, nugget: float, sill: float, length: float, shape: float = np.nan) -> Curve:
+    """Return the curve with this code; ``length`` is that of the formula, > 0."""
     x: Array = np.empty(0)
     y: Array = x
-    if model == "gaussian":
-        length *= 2 / math.sqrt(math.pi)
-    elif model == "matern" and shape > _GAUSSIAN_FROM:
-        code, length = GAUSSIAN, 2 * length
-    elif model == "matern":
-        length /= math.sqrt(shape)
+    if code == MATERN:
         x, y = matern_table(shape)
     return code, np.array([nugget, sill, max(sill - nugget, 0.0), length, shape, max(sill, nugget)]), x, y
 

@@ -13,6 +13,9 @@ from mcgta.positions.positions import Positions
 from mcgta.runtime.parallel import triangle
 from mcgta.runtime.types import Array, Index
 
+MAX_BINS = 10_000
+"""Bins of a semivariogram at most; the curve is read in tens of them, and each takes time and memory."""
+
 _TILE = 1024
 # Places that are all farther apart than half of the largest distance: no more fit into four dimensions, even where distances
 # are up to pi / 2 times those of points.
@@ -28,6 +31,7 @@ def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_la
     observations, the power is larger if need be for the first edge to be within reach of a few neighbours: over a long series
     all of the rise would be in one bin.
     """
+    check_bins(bins)
     if not isinstance(bins, (int, np.integer)):
         if max_lag is not None:
             raise ValueError(f"max_lag={max_lag!r} has no effect where bins gives the edges; end them there")
@@ -43,6 +47,19 @@ def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_la
             power = max(2.0, np.log(max_lag / near) / np.log(bins))
             return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** power, dtype=np.float64)
     return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** 2, dtype=np.float64)
+
+
+def check_bins(bins: int | Sequence[float] | Array) -> None:
+    """Refuse more bins than a semivariogram can use, or edges that do not increase, before any work."""
+    if isinstance(bins, (int, np.integer)):
+        if not 1 <= bins <= MAX_BINS:
+            raise ValueError(f"bins={bins} is not allowed: bins must be from 1 to {MAX_BINS}, or the edges of the bins")
+        return
+    edges = np.asarray(bins, dtype=np.float64)
+    if edges.ndim != 1 or edges.size < 2 or not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+        raise ValueError(f"bins={bins!r} is not allowed: edges must be at least two numbers that increase")
+    if edges.size - 1 > MAX_BINS:
+        raise ValueError(f"bins gives the edges of {edges.size - 1} bins; at most {MAX_BINS} are allowed")
 
 
 def extent(positions: Positions) -> tuple[float, float]:

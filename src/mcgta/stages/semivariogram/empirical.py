@@ -25,7 +25,8 @@ from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.semivariogram.binning import make_edges
-from mcgta.stages.semivariogram.curve import Semivariogram, read_off
+from mcgta.stages.semivariogram.curve import Semivariogram
+from mcgta.stages.semivariogram.fitting import read_off
 from mcgta.stages.semivariogram.pair_counts import steps, take_census
 
 ERROR = 1e-3
@@ -68,7 +69,7 @@ def empirical_semivariogram(
     Returns
     -------
     Semivariogram
-        with ``model="empirical"``: usable as it is, or as input of :func:`mcgta.stages.semivariogram.curve.fit_semivariogram`
+        with ``model="empirical"``: usable as it is, or as input of :func:`mcgta.stages.semivariogram.fitting.fit_semivariogram`
     """
     if len(dissimilarity) != len(positions):
         raise ValueError(f"{len(dissimilarity)} observations are compared, but {len(positions)} have positions")

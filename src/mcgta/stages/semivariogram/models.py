@@ -1,116 +1,189 @@
-"""Weighted least squares for the models of a semivariogram: nugget + partial sill * (1 - correlation(h / length)).
+"""Theoretical models of a semivariogram, as rows of a registry: gamma = nugget + partial sill * (1 - correlation(h / length)).
 
-Nugget and partial sill enter linearly, so for a given length (and shape) they are known in closed form, and the error is a
-function of one or two numbers (variable projection, Golub and Pereyra 1973). That function is looked at on a grid of lengths,
-which finds the right valley, and followed from there. The correlation functions are GSTools'. Its own fit checks a model object
-anew for every trial, which took most of the time of a small fit.
+The correlation functions are GSTools', which is imported when one is used. A new model is a row of ``MODELS``: with a
+correlation function alone it can be fitted and used everywhere, from a table; a formula in
+:mod:`mcgta.kernels.curves.heights` makes it exact.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import brentq
 
+from mcgta.kernels.curves import heights
+from mcgta.runtime.rules import suggest
 from mcgta.runtime.types import Array
 
-MODELS = {
-    "spherical": "Spherical",
-    "exponential": "Exponential",
-    "gaussian": "Gaussian",
-    "stable": "Stable",
-    "matern": "Matern",
-}
-SHAPE = {"stable": "alpha", "matern": "nu"}
+EMPIRICAL = "empirical"
+"""The name of a curve without a model: the empirical one, joined by straight lines."""
 
-_LENGTHS = np.geomspace(1e-3, 1e3, 121)  # in units of the largest lag
-_SHAPES = {"stable": np.linspace(0.3, 2.0, 18), "matern": np.geomspace(0.2, 30.0, 20)}
+PRACTICAL = 0.95
+"""Share of the rise that is reached at the practical range."""
+
+_GAUSSIAN_FROM = 20.0  # there GSTools takes the limit, a Gaussian, for the Matern model
+_TABULATED = np.unique(np.concatenate([np.linspace(0, 4, 2**14 + 1), np.geomspace(1e-6, 1e4, 2**13)]))  # in lengths
+
+
+class KernelForm(NamedTuple):
+    """The code of a formula in :mod:`mcgta.kernels.curves.heights`, and the length there."""
+
+    code: int
+    length: float
+
+
+def _as_it_is(shape: float) -> float:
+    return 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class SemivariogramModel:
+    """A theoretical model.
+
+    Attributes
+    ----------
+    name : what users call it
+    correlation : returns the correlation at distances in lengths, given the shape (NaN for a model without)
+    shapes : shapes that a fit starts from, ascending; None for a model without. A fit keeps within them
+    shape_bounds : least and largest shape that a curve may have
+    rescale : returns what distances are multiplied by, given the shape, before they are divided by the length
+    range_of : returns the practical range, given length and shape; None to look for it
+    kernel_form : returns the formula that kernels compute, given length and shape; None for a table
+    """
+
+    name: str
+    correlation: Callable[[Array, float], Array]
+    shapes: Array | None = None
+    shape_bounds: tuple[float, float] = (-np.inf, np.inf)
+    rescale: Callable[[float], float] = _as_it_is
+    range_of: Callable[[float, float], float] | None = None
+    kernel_form: Callable[[float, float], KernelForm] | None = None
+
+    def rise(self, lags: Array, lengths: Array, shape: float = np.nan) -> Array:
+        """Return 1 - correlation at each lag, for each length, as (lengths, lags)."""
+        scaled = lags[None, :] * self.rescale(shape) / np.asarray(lengths)[:, None]
+        return 1 - np.asarray(self.correlation(scaled.ravel(), shape)).reshape(scaled.shape)
+
+    def practical_range(self, length: float, shape: float = np.nan) -> float:
+        """Return the distance at which 95 % of the rise is reached; infinity where that is beyond 10,000 lengths."""
+        if self.range_of is not None:
+            return self.range_of(length, shape)
+        rises = self.rise(_TABULATED, np.ones(1), shape)[0]
+        above = np.flatnonzero(rises >= PRACTICAL)
+        if above.size == 0:
+            return np.inf
+        last = max(int(above[0]), 1)
+
+        def missing(u: float) -> float:
+            return float(self.rise(np.array([u]), np.ones(1), shape)[0, 0]) - PRACTICAL
+
+        return length * float(brentq(missing, _TABULATED[last - 1], _TABULATED[last], xtol=1e-14))
+
+    def curve(self, nugget: float, sill: float, length: float, shape: float = np.nan) -> heights.Curve:
+        """Return the curve as kernels take it."""
+        if not 0 < length < np.inf or not nugget >= 0:
+            raise ValueError(
+                f"a {self.name} curve has a length > 0 and a nugget >= 0, got length={length}, nugget={nugget}"
+            )
+        low, high = self.shape_bounds
+        if self.shapes is not None and not low <= shape <= high:
+            raise ValueError(f"a {self.name} curve has a shape from {low:g} to {high:g}, got {shape}")
+        if self.kernel_form is None:
+            return self._tabulate(nugget, sill, length, shape)
+        form = self.kernel_form(length, shape)
+        return heights.curve_of(form.code, nugget, sill, form.length, shape)
+
+    def _tabulate(self, nugget: float, sill: float, length: float, shape: float) -> heights.Curve:
+        rises = np.maximum.accumulate(np.clip(self.rise(_TABULATED, np.ones(1), shape)[0], 0.0, 1.0))
+        return heights.line_through(_TABULATED * length, nugget + max(sill - nugget, 0.0) * rises, sill)
+
+
+def get_model(name: Any) -> SemivariogramModel:
+    """Return the model of that name, which must be one of ``MODELS``."""
+    if not isinstance(name, str) or name not in MODELS:
+        known = (*MODELS, EMPIRICAL)
+        raise ValueError(f"semivariogram={name!r} is not one of {', '.join(known)}{suggest(name, known)}")
+    return MODELS[name]
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A fitted curve: weighted mean square ``error``, and what the model is made of."""
+class _Gstools:
+    """A model of GSTools in one dimension, by the name of its class and of its option for the shape, if it has one."""
 
-    error: float
-    nugget: float
-    partial: float
-    length: float
-    shape: float = np.nan
+    class_name: str
+    option: str = ""
 
+    def correlation(self, scaled: Array, shape: float) -> Array:
+        return np.asarray(_gstools_model(self, shape).cor(scaled))
 
-def least_squares(x: Array, y: Array, weight: Array, model: str) -> Curve:
-    """Fit the model to heights ``y`` at lags ``x``, with all parameters but the shape >= 0."""
-    weight = weight / weight.sum()
-    far = float(x.max())
-    if model not in SHAPE:
-        lengths = _LENGTHS * far
-        errors = _project(_rise(x, lengths, model), y, weight)[0]
-        at = int(errors.argmin())
-        around = np.log(lengths[max(at - 1, 0)]), np.log(lengths[min(at + 1, lengths.size - 1)])
-        found = minimize_scalar(
-            lambda log: _project(_rise(x, np.exp([log]), model), y, weight)[0][0],
-            bounds=around,
-            method="bounded",
-            options={"xatol": 1e-10},
-        )
-        length = float(np.exp(found.x)) if found.fun <= errors[at] else float(lengths[at])
-        return _curve(x, y, weight, model, length)
-    lengths = _LENGTHS[::3] * far
-    tried = [(_project(_rise(x, lengths, model, shape), y, weight)[0], shape) for shape in _SHAPES[model]]
-    errors, shape = min(tried, key=lambda trial: float(trial[0].min()))
-    low, high = _SHAPES[model][[0, -1]]
+    def rescale(self, shape: float) -> float:
+        return float(_gstools_model(self, shape).rescale)
 
-    def error(place: Array) -> float:
-        bent = float(np.clip(place[1], low, high))
-        return float(_project(_rise(x, np.exp(place[:1]), model, bent), y, weight)[0][0])
+    def percentile(self, length: float, shape: float) -> float:
+        return float(self.make(shape, len_scale=length).percentile_scale(PRACTICAL))
 
-    start = np.array([np.log(lengths[errors.argmin()]), shape])
-    simplex = start + np.array([[0.0, 0.0], [0.2, 0.0], [0.0, 0.05 * shape]])
-    options = {"initial_simplex": simplex, "xatol": 1e-7, "fatol": 1e-14, "maxfev": 600}
-    found = minimize(error, start, method="Nelder-Mead", options=options)
-    return _curve(x, y, weight, model, float(np.exp(found.x[0])), float(np.clip(found.x[1], low, high)))
+    def make(self, shape: float, **options: Any) -> Any:
+        import gstools
 
-
-def _curve(x: Array, y: Array, weight: Array, model: str, length: float, shape: float = np.nan) -> Curve:
-    error, nugget, partial = (
-        float(part[0]) for part in _project(_rise(x, np.array([length]), model, shape), y, weight)
-    )
-    return Curve(error, nugget, partial, length, shape)
-
-
-def _rise(x: Array, lengths: Array, model: str, shape: float = np.nan) -> Array:
-    """1 - correlation at each lag, for each length, as (lengths, lags)."""
-    found = _correlation(model, shape)
-    scaled = x[None, :] * float(found.rescale) / np.asarray(lengths)[:, None]
-    return 1 - np.asarray(found.cor(scaled.ravel())).reshape(scaled.shape)
+        if self.option:
+            options[self.option] = shape
+        return getattr(gstools, self.class_name)(dim=1, **options)
 
 
 @lru_cache(maxsize=8)
-def _correlation(model: str, shape: float) -> Any:
-    return make_model(model, shape)
+def _gstools_model(model: _Gstools, shape: float) -> Any:
+    return model.make(shape)
 
 
-def make_model(model: str, shape: float = np.nan, **options: Any) -> Any:
-    """Return GSTools' model of that name, in one dimension."""
-    import gstools
-
-    bent = {SHAPE[model]: shape} if model in SHAPE else {}
-    return getattr(gstools, MODELS[model])(dim=1, **options, **bent)
+def _own_length(length: float, shape: float) -> float:
+    return length
 
 
-def _project(rise: Array, y: Array, weight: Array) -> tuple[Array, Array, Array]:
-    """Errors, nuggets and partial sills of the best a + b * rise with a, b >= 0, for each row of ``rise``."""
-    mean_rise, mean = rise @ weight, float(y @ weight)
-    centred, deviation = rise - mean_rise[:, None], y - mean
-    total = (centred**2) @ weight
-    tiny = np.finfo(float).tiny
-    free = np.maximum((centred * deviation) @ weight / np.maximum(total, tiny), 0.0)
-    bound = np.maximum((rise * y) @ weight / np.maximum((rise**2) @ weight, tiny), 0.0)
-    below = mean - free * mean_rise < 0  # then the nugget is zero
-    partial = np.where(below, bound, free)
-    nugget = np.where(below, 0.0, mean - partial * mean_rise)
-    error = ((y - nugget[:, None] - partial[:, None] * rise) ** 2) @ weight
-    return error, nugget, partial
+def _spherical_form(length: float, shape: float) -> KernelForm:
+    return KernelForm(heights.SPHERICAL, length)
+
+
+def _exponential_form(length: float, shape: float) -> KernelForm:
+    return KernelForm(heights.EXPONENTIAL, length)
+
+
+def _gaussian_form(length: float, shape: float) -> KernelForm:
+    return KernelForm(heights.GAUSSIAN, length * (2 / math.sqrt(math.pi)))
+
+
+def _stable_form(length: float, shape: float) -> KernelForm:
+    return KernelForm(heights.STABLE, length)
+
+
+def _matern_form(length: float, shape: float) -> KernelForm:
+    if shape > _GAUSSIAN_FROM:
+        return KernelForm(heights.GAUSSIAN, 2 * length)
+    return KernelForm(heights.MATERN, length / math.sqrt(shape))
+
+
+def _of_gstools(model: _Gstools, form: Callable[[float, float], KernelForm], **options: Any) -> SemivariogramModel:
+    name = model.class_name.lower()
+    given = {"range_of": model.percentile, **options}
+    return SemivariogramModel(name, model.correlation, rescale=model.rescale, kernel_form=form, **given)
+
+
+MODELS: dict[str, SemivariogramModel] = {
+    row.name: row
+    for row in (
+        _of_gstools(_Gstools("Spherical"), _spherical_form, range_of=_own_length),
+        _of_gstools(_Gstools("Exponential"), _exponential_form),
+        _of_gstools(_Gstools("Gaussian"), _gaussian_form),
+        _of_gstools(
+            _Gstools("Stable", "alpha"), _stable_form, shapes=np.linspace(0.3, 2.0, 18), shape_bounds=(0.001, 2.0)
+        ),
+        _of_gstools(
+            _Gstools("Matern", "nu"), _matern_form, shapes=np.geomspace(0.2, 30.0, 20), shape_bounds=(0.2, 30.0)
+        ),
+    )
+}
+"""The models by name."""
