@@ -163,7 +163,7 @@ def _engine(model: MCGTA, count: int) -> dict[str, Any]:
     """Say how the clustering was done; an estimator that does not tell has computed every pair."""
     backend, pairs = getattr(model, "backend_", None), count * (count - 1) // 2
     if backend is None:
-        return {"name": "dense", "reason": "not told", "exact_pairs": pairs, "pairs": pairs, "exact_share": 1.0}
+        return {"name": "table", "reason": "not told", "exact_pairs": pairs, "pairs": pairs, "exact_share": 1.0}
     return {name: getattr(backend, name) for name in ("name", "reason", "exact_pairs", "pairs", "exact_share")}
 
 

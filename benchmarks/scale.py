@@ -36,7 +36,9 @@ from threadpoolctl import threadpool_limits
 from data_sets import NEIGHBORS, missing
 from mcgta import MCGTA, Loss, compare_models
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.clustering import CLUSTERERS, NeighborSearch, cluster
+from mcgta.clustering.clusterer import Clusterer, ClusterOptions
+from mcgta.clustering.neighbor_search import NeighborSearch
+from mcgta.clustering.registry import CLUSTERERS
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_gestures
 from mcgta.runtime.memory import available_bytes
@@ -238,20 +240,25 @@ def tiles(bench: Bench) -> None:
         fitted = MCGTA(n_neighbors=NEIGHBORS, n_jobs=1, max_lag=float(RECORD), eps=1.0).fit(made.X).refit(eps="auto")
         loss = _loss_of(fitted, None)
         tree, rows = TreeSearch.of(loss), BruteForceSearch.of(loss)
-        for clusterer in CLUSTERERS:
-            eps = fitted.eps_ if clusterer == "dbscan" else "auto"
+        for clusterer in CLUSTERERS.values():
+            eps = fitted.eps_ if clusterer.needs_eps else None
             found: list[Labels] = []
 
             def work(
-                near: NeighborSearch, clusterer: str = clusterer, eps: Any = eps, found: list[Labels] = found
+                search: NeighborSearch,
+                clusterer: Clusterer = clusterer,
+                eps: float | None = eps,
+                found: list[Labels] = found,
             ) -> None:
-                found.append(cluster(near, clusterer, eps=eps, min_samples=20)[0].labels)
+                found.append(clusterer.cluster(search, ClusterOptions(eps, min_samples=20)).labels)
 
             ours, theirs = in_turns(timed(partial(work, tree)), timed(partial(work, rows)), rounds=3)
             same = all(np.array_equal(found[0], labels) for labels in found)
-            open_share = tree.open_share(20, eps=fitted.eps_ if clusterer == "dbscan" else None)
+            open_share = tree.open_share(20, eps=eps)
             note = f"bounds leave {open_share:.2g} of the pairs open; the same labels: {'yes' if same else 'NO'}"
-            line = Ratio("tiles", f"{clusterer.upper()} through the tree, {len(loss):,} x {d}", "tiles of every pair")
+            line = Ratio(
+                "tiles", f"{clusterer.name.upper()} through the tree, {len(loss):,} x {d}", "tiles of every pair"
+            )
             bench.add(line.measured(ours, theirs, note=note, holds=same))
 
 

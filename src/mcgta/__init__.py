@@ -4,8 +4,9 @@ Algorithm 1 of the MC-GTA paper (Wang et al., ICML 2024) as a scikit-learn clust
 function of its own.
 """
 
-from mcgta.clustering.clustering import Clustering, find_clusters
+from mcgta.clustering.clustering import Clustering
 from mcgta.clustering.membership import Membership
+from mcgta.clustering.registry import find_clusters
 from mcgta.estimator import MCGTA
 from mcgta.inference.null_distribution import NullDistribution
 from mcgta.inference.pair_test import GoodnessOfFit, PairTest, labelling_test, pair_test

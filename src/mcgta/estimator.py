@@ -13,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mcgta.clustering.backend import SMALL, Backend
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.clustering import Clustering, NeighborSearch, densities, settle
+from mcgta.clustering.clustering import Clustering, densities, settle
 from mcgta.clustering.linkage import SingleLinkage
 from mcgta.clustering.membership import Membership
-from mcgta.clustering.tree_search import TreeSearch, serves
+from mcgta.clustering.model_tree import serves
+from mcgta.clustering.neighbor_search import NeighborSearch
+from mcgta.clustering.tree_search import TreeSearch
 from mcgta.fit import FITTED, check_fitted
 from mcgta.inference.pair_test import GoodnessOfFit, PairTest, calibrated_test, labelling_test, pair_test
 from mcgta.inference.significance import Significance
@@ -332,7 +334,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         kept, failed = algorithm.comparable(data, models)
         places = data.positions.take(kept)
         dissimilarity = algorithm.compare(data.X[kept], models and models.take(kept), data.seed)  # lines 4-5
-        if backend.name == "dense":
+        if backend.name == "table":
             dissimilarity.matrix()
         semivariogram = algorithm.fit_semivariogram(dissimilarity, places, data.seed)  # lines 6-8
         significance = algorithm.significance(data, models, kept) if algorithm.asks_for_levels else None
@@ -374,7 +376,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def _stages_of(self, algorithm: Algorithm) -> tuple[Backend, Stages]:
         """Return the stages of the fit with the loss of other parameters, and how to cluster them."""
         backend, stages = algorithm.choose_backend(*self._X.shape), self._restore()
-        if backend.name == "dense":
+        if backend.name == "table":
             stages.loss.dissimilarity.matrix()
         significance = self._calibrated(stages) if algorithm.asks_for_levels else self._significance
         places, semivariogram = stages.loss.positions, stages.loss.semivariogram
@@ -487,7 +489,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         stages = self._restore()
         if self.min_samples_ > len(stages.loss):
             return np.empty(0)
-        return self._cuts(stages).linkage[:, 2].copy()
+        return self._cuts(stages).heights.copy()
 
     def _cuts(self, stages: Stages) -> SingleLinkage:
         """Return what gives the labels of every radius."""
@@ -502,7 +504,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         if self.backend_.name == "tree":
             return self._grown(stages)
         # The table of losses was not kept, and there may be less memory than before.
-        backend = self._algorithm.choose_backend(*self._X.shape) if self.backend_.name == "dense" else self.backend_
+        backend = self._algorithm.choose_backend(*self._X.shape) if self.backend_.name == "table" else self.backend_
         return self._algorithm.look_up(backend, stages.loss, self._tree)
 
     @_at_work
@@ -654,7 +656,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         note(str(backend))
         near: NeighborSearch | None = tree and replace(tree, loss=loss)
         strengths = objective = None
-        if backend.name == "dense":
+        if backend.name == "table":
             near = algorithm.look_up(backend, loss, tree)
             with stage("clustering"):
                 clustering, exact = algorithm.conclude(near, stages, refined)[0], pairs
@@ -669,7 +671,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             clustering, exact = algorithm.conclude(near, stages, None)
         membership = Membership.of(clustering)
         self.backend_ = replace(backend, pairs=pairs, exact_pairs=exact)
-        if backend.name != "dense" and refined is None:
+        if backend.name != "table" and refined is None:
             note(self.backend_.tell_pairs())
         self.labels_ = np.full(data.order.size, -1, dtype=np.int64)
         self.labels_[rows] = clustering.labels
@@ -744,7 +746,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """Find what a clustering of many leaves open until somebody asks: densities of cores, and strengths."""
         stages = self._restore()
         near, found = self._densities(stages)
-        reach = near.reach(found.labels, found.core, found.own)
+        reach = near.cluster_reachability(found.labels, found.core, found.core_distances)
         self._strengths = np.zeros(self.labels_.size)
         self._strengths[stages.rows] = self._membership.strengths_at(reach, found.labels)
         self._reference = None  # the next one knows all densities
@@ -756,11 +758,13 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         back[stages.rows] = np.arange(stages.rows.size)
         anchors = back[membership.anchors]
         core, own = np.zeros(len(near), dtype=bool), np.full(len(near), np.inf)
-        core[anchors], own[anchors] = True, membership.own
+        core[anchors], own[anchors] = True, membership.core_distances
         clustering = Clustering(self.labels_[stages.rows], core, own, membership.radii)
-        if np.isnan(membership.own).any():
+        if np.isnan(membership.core_distances).any():
             clustering = densities(near, clustering, self.min_samples_)
-            self._membership = replace(membership, own=clustering.own[anchors], radii=clustering.radii)
+            self._membership = replace(
+                membership, core_distances=clustering.core_distances[anchors], radii=clustering.radii
+            )
         return near, clustering
 
     def _grown(self, stages: Stages) -> TreeSearch:
@@ -775,11 +779,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         if self._reference is not None:
             return self._reference
         stages, tree = self._restore(), None
-        large = self.backend_.name == "dense" and len(stages.loss) > SMALL and serves(stages.loss)
+        large = self.backend_.name == "table" and len(stages.loss) > SMALL and serves(stages.loss)
         if self.backend_.name == "tree" or large:
             tree = self._grown(stages)
         # Radii need the densities of all, and so does a comparison with all; else those nearby will do.
-        if np.isnan(self._membership.radii).any() or (tree is None and np.isnan(self._membership.own).any()):
+        if np.isnan(self._membership.radii).any() or (tree is None and np.isnan(self._membership.core_distances).any()):
             self._densities(stages)
         reference = Reference.of(
             self.labels_,

@@ -10,8 +10,11 @@ import numpy as np
 
 from mcgta.clustering.backend import Backend, choose_backend, reconsider
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.clustering import Clustering, NeighborSearch, cluster, cluster_by_object, of_members
+from mcgta.clustering.clusterer import ClusterOptions
+from mcgta.clustering.clustering import Clustering
 from mcgta.clustering.labels import number
+from mcgta.clustering.neighbor_search import NeighborSearch
+from mcgta.clustering.registry import get_clusterer
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.inference.null_distribution import draw_null
 from mcgta.inference.significance import Significance
@@ -244,12 +247,12 @@ class Algorithm:
         whole = count_tables(self.clusterer, dense=True, distances=distances)
         backend = choose_backend(
             count,
-            clusterer=self.clusterer,
+            clusterer=get_clusterer(self.clusterer),
             dissimilarity=self.dissimilarity,
             measured=self.beta == 0 or not distances,
             fits=room is None or needed_bytes(*size, tables=whole, neighbors=neighbors) <= room,
         )
-        tables = count_tables(self.clusterer, dense=backend.name == "dense", distances=distances)
+        tables = count_tables(self.clusterer, dense=backend.name == "table", distances=distances)
         check_memory(*size, tables=tables, neighbors=neighbors, budget=room)
         return backend
 
@@ -264,24 +267,19 @@ class Algorithm:
         return DEFAULT_NEIGHBORS if self.n_neighbors == "auto" else int(self.n_neighbors)
 
     def look_up(self, backend: Backend, loss: Loss, tree: TreeSearch | None) -> BruteForceSearch | TreeSearch:
-        """Return who tells which observations are near each other; ``tree`` is one of the same models, if there is one."""
-        if backend.name == "dense":
-            return BruteForceSearch.of_table(loss.matrix())
-        if backend.name == "tiled":
-            return BruteForceSearch.of(loss)
-        if tree is not None:
+        """Return the neighbour search of a backend; ``tree`` is one of the same models, if there is one."""
+        if backend.name == "tree" and tree is not None:
             return replace(tree, loss=loss)
-        with stage("tree"):
-            return TreeSearch.of(loss)
+        return backend.make_search(loss)
 
     def find_near(
         self, backend: Backend, stages: Stages, tree: TreeSearch | None
     ) -> tuple[BruteForceSearch | TreeSearch, Backend]:
-        """Return who tells which observations are near each other, and how: the tree is given up where it does not pay."""
+        """Return the neighbour search, and its backend: the tree is given up where it does not pay."""
         near = self.look_up(backend, stages.loss, tree)
         if not isinstance(near, TreeSearch):
             return near, backend
-        eps = float(self.choose_eps(stages)) if self.clusterer == "dbscan" else None
+        eps = self.radius(stages) if get_clusterer(self.clusterer).needs_eps else None
         with stage("probe"):  # asks some observations
             backend = reconsider(backend, near.open_share(self.dense(stages.data.n_neighbors), eps=eps))
         if backend.name != "tree":
@@ -291,30 +289,29 @@ class Algorithm:
 
     def cluster(self, near: NeighborSearch, stages: Stages) -> tuple[Clustering, int]:
         """Cluster by what is near; return the pairs compared, too."""
-        if not isinstance(self.clusterer, str):
-            assert isinstance(near, BruteForceSearch)
-            assert near.table is not None
-            return cluster_by_object(near.table, self.clusterer), 0
-        return cluster(
-            near,
-            self.clusterer,
-            eps=self.choose_eps(stages),
-            min_samples=self.dense(stages.data.n_neighbors),
-            min_cluster_size=self.min_cluster_size,
-            known=stages.cores,
-        )
+        clusterer = get_clusterer(self.clusterer)
+        eps = self.radius(stages) if clusterer.takes_options else None
+        clustering = clusterer.cluster(near, self.cluster_options(stages, eps))
+        return clustering, clustering.comparisons
+
+    def cluster_options(self, stages: Stages, eps: float | None) -> ClusterOptions:
+        """Return the options of the clusterer, with a radius."""
+        samples = self.dense(stages.data.n_neighbors)
+        return ClusterOptions(eps, samples, self.min_cluster_size, known_core=stages.cores)
 
     def conclude(self, near: NeighborSearch | None, stages: Stages, refined: Labels | None) -> tuple[Clustering, int]:
         """Cluster, or take refined labels of all observations instead; noise is given to clusters where that is wanted."""
         if refined is not None:
-            eps = self.choose_eps(stages) if isinstance(self.clusterer, str) else np.nan
-            return of_members(refined[stages.kept], np.nan if eps == "auto" else float(eps)), 0
+            eps = self.radius(stages) if get_clusterer(self.clusterer).takes_options else None
+            return Clustering.of_members(refined[stages.kept], eps), 0
         assert near is not None
         clustering, exact = self.cluster(near, stages)
         labels = self.place_noise(clustering.labels, stages)
         if labels is not clustering.labels:
             clustering = replace(
-                of_members(labels, clustering.eps), ordering=clustering.ordering, reachability=clustering.reachability
+                Clustering.of_members(labels, clustering.eps),
+                ordering=clustering.ordering,
+                reachability=clustering.reachability,
             )
         return clustering, exact
 
@@ -329,13 +326,19 @@ class Algorithm:
         """Return the observations that make a place dense."""
         return n_neighbors if self.min_samples == "auto" else int(self.min_samples)
 
+    def radius(self, stages: Stages) -> float | None:
+        """Return the radius as the clusterer takes it: a number, or None where it is left to the clusterer."""
+        eps = self.choose_eps(stages)
+        return None if eps == "auto" else float(eps)
+
     def choose_eps(self, stages: Stages) -> float | str:
         """Return the radius where the user gives a level, or leaves it to us and the clusterer needs one."""
         models, level = stages.models, read_level(self.eps)
         if level is not None:
             assert stages.significance is not None
             return stages.significance.radius(level)
-        if self.eps != "auto" or self.clusterer != "dbscan" or models is None or self.dissimilarity not in TRANSPORT:
+        needed = get_clusterer(self.clusterer).needs_eps
+        if self.eps != "auto" or not needed or models is None or self.dissimilarity not in TRANSPORT:
             return self.eps
         if self.dissimilarity == "calibrated":
             return EPS_SHARE

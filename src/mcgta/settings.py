@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 
-from mcgta.clustering.clustering import CLUSTERERS
+from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.positions.positions import METRICS
 from mcgta.runtime.rules import INF, Rule, check_value, read_level
 from mcgta.stages.dissimilarity.dissimilarity import DISSIMILARITIES, FEATURE_BASED, TRANSPORT
@@ -76,23 +75,24 @@ def check_testable(params: Mapping[str, Any], asked: str) -> None:
 
 
 def _check_together(params: Mapping[str, Any]) -> None:
-    clusterer = params["clusterer"]
-    named = isinstance(clusterer, str)
-    if not params["hinge"] and (named or isinstance(clusterer, (DBSCAN, HDBSCAN, OPTICS))):
+    clusterer = get_clusterer(params["clusterer"])
+    if not params["hinge"] and clusterer.needs_nonnegative:
         raise ValueError(
-            f"hinge=False makes the loss of close pairs negative, and clusterer={clusterer!r} needs distances >= 0; use "
-            "hinge=True, or a clusterer object that takes negative values, such as "
+            f"hinge=False makes the loss of close pairs negative, and clusterer={params['clusterer']!r} needs distances "
+            ">= 0; use hinge=True, or a clusterer object that takes negative values, such as "
             "AgglomerativeClustering(metric='precomputed', linkage='average', ...)"
         )
-    if not named:
+    if not clusterer.takes_options:
         for name in ("eps", "min_samples", "min_cluster_size"):
             if params[name] not in ("auto", None):
                 raise ValueError(
                     f"{name}={params[name]!r} has no effect on a clusterer object; set it on the object itself"
                 )
-        _check_takes_distances(clusterer)
-    if clusterer == "optics" and params["min_samples"] == 1:
-        raise ValueError("min_samples=1 is not allowed: clusterer='optics' needs at least 2")
+    least = clusterer.least_min_samples
+    if params["min_samples"] != "auto" and params["min_samples"] < least:
+        raise ValueError(
+            f"min_samples={params['min_samples']} is not allowed: clusterer={clusterer.name!r} needs at least {least}"
+        )
     if params["covariance"] == "min_cov_det" and params["weights"] != "uniform":
         raise ValueError(f"weights={params['weights']!r}: covariance='min_cov_det' knows uniform weights only")
     for name in ("prior_components", "prior_strength"):
@@ -119,16 +119,3 @@ def check_metric_params(metric: Any, metric_params: Any) -> None:
     """Raise a ValueError where the metric has no parameters."""
     if metric_params is not None and metric != "spacetime":
         raise ValueError(f"metric_params={metric_params!r} has no effect with metric={metric!r}")
-
-
-def _check_takes_distances(clusterer: Any) -> None:
-    """Refuse clusterer objects that would read the table of losses as something else."""
-    if getattr(clusterer, "affinity", None) is not None:
-        raise ValueError(
-            f"clusterer={clusterer!r} takes affinities, which are large for similar pairs; the loss is small for them"
-        )
-    silent = object() if type(clusterer).__module__.startswith("sklearn.") else "precomputed"
-    if getattr(clusterer, "metric", silent) != "precomputed":
-        raise ValueError(
-            f"clusterer={clusterer!r} must be made with metric='precomputed': it is given the loss of every pair"
-        )

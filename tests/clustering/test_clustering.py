@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 
-from mcgta.clustering.clustering import find_clusters, knee
+from mcgta.clustering.dbscan import knee
 from mcgta.clustering.labels import number
+from mcgta.clustering.registry import find_clusters
 from naive import clusters as naive_clusters
 
 
@@ -64,7 +65,7 @@ def test_core_distances_are_those_of_a_sort(min_samples):
     found = find_clusters(M, eps=0.5, min_samples=min_samples)
     for i in range(45):
         expected = naive_clusters.core_distance(M, i, min_samples) if found.core[i] else np.inf
-        assert found.own[i] == expected
+        assert found.core_distances[i] == expected
     assert (found.radii == 0.5).all()
     assert found.radii.size == len(set(found.labels[found.labels >= 0]))
 
@@ -113,7 +114,7 @@ def test_other_algorithms_give_each_member_its_loss_to_the_nearest_of_its_cluste
     for i in range(45):
         members = [j for j in range(45) if found.labels[j] == found.labels[i] and j != i]
         expected = np.inf if found.labels[i] < 0 else min((M[i, j] for j in members), default=0.0)
-        assert found.own[i] == expected
+        assert found.core_distances[i] == expected
         assert found.core[i] == (found.labels[i] >= 0)
     for label, radius in enumerate(found.radii):
-        assert radius == max(found.own[found.labels == label])
+        assert radius == max(found.core_distances[found.labels == label])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mcgta.clustering.clustering import NeighborSearch
-from mcgta.clustering.linkage import SingleLinkage
+from mcgta.clustering.neighbor_search import NeighborSearch
+from mcgta.clustering.registry import get_clusterer
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.inference.significance import Significance
 from mcgta.observations import Observations
@@ -19,15 +19,6 @@ from mcgta.runtime.types import Labels
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.semivariogram.curve import Semivariogram
-
-RADII = np.linspace(0.2, 0.98, 12)
-"""Where DBSCAN's radii are among the heights at which places hang together."""
-
-SIZES = (1, 2, 4)
-"""HDBSCAN's smallest clusters, in observations that make a place dense."""
-
-HEIGHTS = (0.5, 0.7, 0.85, 0.95)
-"""Where OPTICS is cut among the reachabilities, beside the xi method."""
 
 
 class Trials:
@@ -70,25 +61,19 @@ class Trials:
         if dense > len(near) or len(near) > self._many:
             found = trial.cluster(near, stages)[0]
             yield {"eps": "auto" if np.isnan(found.eps) else found.eps}, found.labels
-        elif trial.clusterer == "dbscan":
-            cuts = SingleLinkage.of(near, dense)
-            for eps in np.unique(np.quantile(cuts.linkage[:, 2], RADII)).tolist():
-                yield {"eps": eps}, cuts.labels_at(eps, min_cluster_size=trial.min_cluster_size or 1)
-        elif trial.clusterer == "hdbscan":
-            near = CachedSearch(near)
-            sizes = [trial.min_cluster_size] if self._algorithm.min_cluster_size != "auto" else _sizes(dense, len(near))
-            for size in sizes:
-                found = trial.having(min_cluster_size=size).cluster(near, stages)[0]
-                yield {"min_cluster_size": size}, found.labels
-        else:
-            near = CachedSearch(near)
-            reached = near.order(dense)[1]
-            heights = np.unique(np.quantile(reached[np.isfinite(reached)], HEIGHTS)).tolist()
-            for eps in ("auto", *heights):
-                yield {"eps": eps}, trial.having(eps=eps).cluster(near, stages)[0].labels
+            return
+        clusterer = get_clusterer(trial.clusterer)
+        options = trial.cluster_options(stages, None)
+        size = self._algorithm.min_cluster_size
+        if size is None:  # as the user says: the clusterer's default, and no other
+            options = replace(options, min_cluster_size=clusterer.smallest_cluster(options))
+        for setting, labels in clusterer.proposals(near, options):
+            if "min_cluster_size" in setting and size != "auto":
+                setting["min_cluster_size"] = size
+            yield setting, labels
 
     def _prepare(self, trial: Algorithm) -> tuple[NeighborSearch, Stages]:
-        """Do everything before the clustering; return who tells what is near, and the stages."""
+        """Do everything before the clustering; return the neighbour search, and the stages."""
         data = self._data.with_neighbors(int(trial.n_neighbors))
         number = data.n_neighbors
         if number not in self._models:
@@ -99,7 +84,7 @@ class Trials:
         backend = trial.choose_backend(len(data.positions), data.raw.shape[1])
         if key not in self._compared:
             dissimilarity = trial.compare(data.X[kept], models and models.take(kept), data.seed)
-            if backend.name == "dense":
+            if backend.name == "table":
                 dissimilarity.matrix()
             with warnings.catch_warnings():  # the fit that is chosen will warn
                 warnings.simplefilter("ignore", UserWarning)
@@ -114,22 +99,3 @@ class Trials:
         if isinstance(near, TreeSearch):
             self._trees[key] = near
         return near, Stages(data, None, models, kept, failed, loss, significance=significance)
-
-
-class CachedSearch:
-    """Who is near whom, with spanning trees and orderings found once."""
-
-    def __init__(self, near: NeighborSearch) -> None:
-        self._near = near
-        self.span, self.order = cache(near.span), cache(near.order)
-
-    def __len__(self) -> int:
-        return len(self._near)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._near, name)
-
-
-def _sizes(dense: int, count: int) -> list[int]:
-    """Return sizes of the smallest cluster to try: no more than half of the observations."""
-    return [size * dense for size in SIZES if 2 * size * dense <= count] or [dense]

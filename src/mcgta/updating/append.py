@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mcgta.clustering.backend import Backend
+from mcgta.clustering.registry import get_clusterer
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.observations import Observations, check_columns, check_group_names, need_groups, sort_observations
 from mcgta.pipeline import Algorithm, Stages
@@ -86,7 +87,7 @@ def append_stages(
     kept, failed = algorithm.comparable(data, models)
     there = data.positions.take(kept)
     dissimilarity = algorithm.compare(data.X[kept], models and models.take(kept), data.seed)
-    if backend.name == "dense":
+    if backend.name == "table":
         dissimilarity.matrix()
     semivariogram = before.semivariogram
     if semivariogram is None:
@@ -100,9 +101,8 @@ def append_stages(
     with stage("tree"):
         tree = TreeSearch.of(stages.loss)
     # Cores of clusters that were too small are not among those of before.
-    same = (
-        before.semivariogram is not None and algorithm.clusterer == "dbscan" and (algorithm.min_cluster_size or 1) == 1
-    )
+    counts = get_clusterer(algorithm.clusterer).takes_known_core and (algorithm.min_cluster_size or 1) == 1
+    same = before.semivariogram is not None and counts
     if same and before.tree is not None and fresh.sum() <= _FEW * fresh.size and _same_reach(before.tree, tree):
         stages = replace(stages, cores=_known_cores(before, before.tree, old, stages, tree, fresh, algorithm))
     return stages, tree
@@ -247,7 +247,7 @@ def _known_cores(
 
 def _same_reach(then: TreeSearch, now: TreeSearch) -> bool:
     """Tell whether pairs are within the penalty's reach as before; how it is rounded depends on the largest position."""
-    low, high = sorted((then.reach_of_penalty(), now.reach_of_penalty()))
+    low, high = sorted((then.penalty_reach(), now.penalty_reach()))
     places = now.loss.positions
     if low == high or now.loss.beta == 0:
         return True

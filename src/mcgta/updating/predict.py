@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mcgta.clustering.membership import Membership
-from mcgta.clustering.tree_search import Anchors, TreeSearch
+from mcgta.clustering.tree_anchors import TreeAnchors
+from mcgta.clustering.tree_search import TreeSearch
 from mcgta.observations import Joined, New, Observations, join_new
 from mcgta.positions.positions import Positions
 from mcgta.runtime.parallel import tiles
@@ -29,21 +30,6 @@ MakeLoss = Callable[[Array, LocalModels | None, Positions], Loss]
 
 
 @dataclass(frozen=True, eq=False)
-class AnchoredTree:
-    """The tree of a fit, with the anchors of its clusters.
-
-    Attributes
-    ----------
-    tree, anchors : what is searched
-    rows : (A,) the anchors' rows in the tree's loss, ascending
-    """
-
-    tree: TreeSearch
-    anchors: Anchors
-    rows: Index
-
-
-@dataclass(frozen=True, eq=False)
 class Reference:
     """What the placing of new observations needs to know of a fit.
 
@@ -61,7 +47,7 @@ class Reference:
     data: Observations
     models: LocalModels | None
     membership: Membership
-    tree: AnchoredTree | None = None
+    tree: TreeAnchors | None = None
     surroundings: Surroundings | None = None
 
     @classmethod
@@ -84,8 +70,10 @@ class Reference:
             return cls(labels, data, models, membership)
         anchored = surroundings = None
         if rows.size:
-            anchors = tree.anchors(rows, membership.own, float(membership.radii.max()), min_samples)
-            anchored = AnchoredTree(tree, anchors, rows)
+            largest = float(membership.radii.max())
+            anchored = TreeAnchors.of(
+                tree, rows, membership.core_distances, largest_radius=largest, min_samples=min_samples
+            )
         if data.positions.kind is not None:
             surroundings = Surroundings(data.positions, max(data.n_neighbors, lags + 1), lags)
         return cls(labels, data, models, membership, anchored, surroundings)
@@ -136,7 +124,7 @@ def place_new(
     if fit.tree is not None:
         places = joined.positions.take(size + placed)
         parts = make_loss(X[size + placed], models, places).dissimilarity.parts
-        reach, rows = fit.tree.tree.place(fit.tree.anchors, parts, places, new.groups[where])
+        reach, rows = fit.tree.place(parts, places, new.groups[where])
         labels[where], strengths[where] = fit.membership.place(reach, np.searchsorted(fit.tree.rows, rows))
         return labels, strengths
     anchors = fit.membership.anchors  # rows of what is joined, since all of the fit is, unless there are none

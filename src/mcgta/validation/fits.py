@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from mcgta.clustering.linkage import SingleLinkage
+from mcgta.clustering.neighbor_search import CachedSearch
+from mcgta.clustering.registry import get_clusterer
 from mcgta.estimator import MCGTA
 from mcgta.pipeline import Algorithm, Stages
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Labels
 from mcgta.selection.auto import settle_plainly
-from mcgta.selection.trials import CachedSearch
 from mcgta.stages.dissimilarity.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
 from mcgta.stages.local_models import LocalModels
 from mcgta.validation.grid import DENSITY, LOSS, Grid, Values
@@ -59,27 +60,21 @@ class Fits:
         fit = self._fit(models, curve)
         inner = _state_plainly(fit, loss, density)
         algorithm, stages, near = self._find_near(fit, repr((models, curve)), inner)
-        clusterer, (name, radii) = inner["clusterer"], grid.radii(inner["clusterer"])
-        cuts, dense = None, algorithm.dense(fit.n_neighbors_)
-        if dense <= len(near) and (clusterer == "dbscan" or name == "eps_quantile"):
-            cuts = SingleLinkage.of(near, dense)
+        clusterer = get_clusterer(inner["clusterer"])
+        name, radii = grid.radii(inner["clusterer"])
+        options = algorithm.cluster_options(stages, None)
         if name == "eps_quantile":
-            heights = np.empty(0) if cuts is None else cuts.linkage[:, 2]
+            dense = options.min_samples <= len(near)
+            heights = SingleLinkage.of(near, options.min_samples).heights if dense else np.empty(0)
             radii = tuple(dict.fromkeys(np.quantile(heights, radii).tolist())) if heights.size else (0.0,)
-        for eps in radii:
-            if clusterer != "dbscan":
-                found = algorithm.having(eps=eps).cluster(near, stages)[0].labels
-            elif cuts is not None:
-                found = cuts.labels_at(eps, min_cluster_size=algorithm.min_cluster_size or 1)
-            else:  # nobody can be a core
-                found = np.full(len(near), -1)
+        for eps, found in zip(radii, clusterer.at_radii(near, options, radii), strict=True):
             labels = np.full(fit.labels_.size, -1, dtype=np.int64)
             labels[stages.rows] = algorithm.place_noise(found, stages)
             yield {**models, **curve, **inner, "eps": float(eps)}, labels
 
     def _find_near(self, fit: MCGTA, key: str, inner: Values) -> tuple[Algorithm, Stages, CachedSearch]:
-        """Return what is to be clustered, and who tells what is near, which is the same for every density."""
-        # The radius is of the size of those to come, so that who answers is chosen for such.
+        """Return what is to be clustered, and its neighbour search, which is the same for every density."""
+        # The radius is of the size of those to come, so that the backend is chosen for such.
         params = {**inner, "eps": fit.semivariogram_.sill_}
         loss = repr((key, [inner.get(name) for name in LOSS]))
         if loss not in self._near:
@@ -133,6 +128,6 @@ def _state_plainly(fit: MCGTA, loss: Values, density: Values) -> Values:
     if "margin_in_sills" in plain:
         plain["margin"] = float(plain.pop("margin_in_sills") * fit.semivariogram_.sill_)
     if "min_samples_in_neighbors" in plain:
-        least = 2 if plain["clusterer"] == "optics" else 1
+        least = get_clusterer(plain["clusterer"]).least_min_samples
         plain["min_samples"] = max(least, round(plain.pop("min_samples_in_neighbors") * fit.n_neighbors_))
     return {name: plain[name] for name in (*LOSS, *DENSITY) if name in plain}
