@@ -118,3 +118,24 @@ def test_other_algorithms_give_each_member_its_loss_to_the_nearest_of_its_cluste
         assert found.core[i] == (found.labels[i] >= 0)
     for label, radius in enumerate(found.radii):
         assert radius == max(found.core_distances[found.labels == label])
+
+
+def test_one_observation_is_no_cluster_of_optics_or_hdbscan_even_where_small_clusters_are_allowed():
+    x = np.array([0.0, 2.0, 1.0])  # the last one is core, visited when both others are noise already
+    M = np.abs(x[:, None] - x[None])
+    assert find_clusters(M, "optics", eps=1.0, min_samples=3, min_cluster_size=1).labels.tolist() == [-1, -1, -1]
+    M = table(45, 2)
+    pairs = find_clusters(M, "hdbscan", min_samples=1, min_cluster_size=2)
+    assert pairs.labels.max() > 0
+    for size in (1, None):
+        found = find_clusters(M, "hdbscan", min_samples=1, min_cluster_size=size)
+        assert found.labels.tolist() == pairs.labels.tolist()
+
+
+def test_the_only_member_of_a_cluster_is_at_distance_zero_of_it():
+    x = np.array([0.0, 1.0, 50.0])
+    two = AgglomerativeClustering(2, metric="precomputed", linkage="average")
+    found = find_clusters(np.abs(x[:, None] - x[None]), two)
+    assert found.labels.tolist() == [0, 0, 1]
+    assert found.core_distances.tolist() == [1.0, 1.0, 0.0]
+    assert found.radii.tolist() == [1.0, 0.0]

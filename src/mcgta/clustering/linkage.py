@@ -120,15 +120,13 @@ class SingleLinkage:
             asked += f" and min_cluster_size={min_cluster_size}"
         most = int(counts.max(initial=0))
         if most == 0 or n_clusters > most:
-            return f"{asked}: there are at most {most} clusters at any radius"
+            return f"{asked}: there are at most {most} clusters at any merge height"
         if min_cluster_size > 1:
-            return (
-                f"{asked}: no radius has exactly so many clusters that are large enough, of at most {most} of any size"
-            )
-        return f"{asked}: there are {_listed(np.unique(counts))} clusters, depending on the radius"
+            return f"{asked}: no merge height has exactly so many clusters of that size, and none more than {most} of any size"
+        return f"{asked}: there are {_listed(np.unique(counts))} clusters, depending on the merge height"
 
 
 def _listed(counts: Index) -> str:
-    """Say numbers, runs of them by their ends."""
+    """Say ascending numbers, runs of them by their ends."""
     runs = np.split(counts, np.flatnonzero(np.diff(counts) > 1) + 1)
-    return ", ".join(f"{part[0]}" if part.size == 1 else f"{part[0]} to {part[-1]}" for part in runs)
+    return " or ".join(f"{part[0]}" if part.size == 1 else f"{part[0]} to {part[-1]}" for part in runs)
