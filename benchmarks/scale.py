@@ -34,7 +34,9 @@ from threadpoolctl import threadpool_limits
 
 from mcgta import MCGTA, Loss, compare_models
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.clustering import CLUSTERERS, NeighborSearch, cluster
+from mcgta.clustering.clusterer import ClusterOptions
+from mcgta.clustering.neighbor_search import NeighborSearch
+from mcgta.clustering.registry import CLUSTERERS
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_gestures
 from mcgta.runtime.memory import available_bytes
@@ -270,11 +272,11 @@ def _tiles(bench: Bench, fitted: MCGTA, clusterer: str) -> None:
     loss = _loss_of(fitted, None)
     tree = TreeSearch.of(loss)
     rows = BruteForceSearch.of(loss)
-    eps = fitted.eps_ if clusterer == "dbscan" else "auto"
+    options = ClusterOptions(fitted.eps_ if clusterer == "dbscan" else None, MIN_SAMPLES)
     labels: list[Labels] = []
 
     def work(near: NeighborSearch) -> None:
-        labels.append(cluster(near, clusterer, eps=eps, min_samples=MIN_SAMPLES)[0].labels)
+        labels.append(CLUSTERERS[clusterer].cluster(near, options).labels)
 
     ours, theirs = in_turns(timed(partial(work, tree)), timed(partial(work, rows)), rounds=ROUNDS)
     same = all(np.array_equal(labels[0], other) for other in labels)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mcgta import MCGTA, LocalModels, MixturePrior, Objective, Positions, Semivariogram
 from mcgta import pipeline as algorithm
-from mcgta.clustering.clustering import CLUSTERERS
+from mcgta.clustering.registry import CLUSTERERS
 from mcgta.settings import RULES
 from mcgta.stages.covariance import COVARIANCES
 from mcgta.stages.dissimilarity.dissimilarity import Compiled

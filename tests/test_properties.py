@@ -19,7 +19,7 @@ from mcgta import (
     fit_local_models,
     read_positions,
 )
-from mcgta.clustering.clustering import CLUSTERERS
+from mcgta.clustering.registry import CLUSTERERS
 
 FEW = settings(max_examples=8, derandomize=True, deadline=None)
 SOME = settings(max_examples=25, derandomize=True, deadline=None)

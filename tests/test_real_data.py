@@ -11,9 +11,9 @@ import pytest
 from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.cluster import DBSCAN, OPTICS
 
+from builders.clusterings import cluster
 from mcgta import MCGTA
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.clustering import cluster
 from mcgta.clustering.labels import drop_small, number
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.kernels.tree.hierarchy import hierarchy_labels
@@ -63,7 +63,7 @@ def test_dbscan_is_scikit_learns(piece: tuple[Loss, Array], share: float, min_sa
     theirs = DBSCAN(eps=eps, min_samples=min_samples, metric="precomputed").fit(matrix)
     ways = (TreeSearch.of, BruteForceSearch.of) if (share, min_samples) == (0.02, 30) else (TreeSearch.of,)
     for near in (way(loss) for way in ways):
-        found, _ = cluster(near, eps=eps, min_samples=min_samples)
+        found = cluster(near, eps=eps, min_samples=min_samples)
         np.testing.assert_array_equal(found.labels, number(theirs.labels_))
         np.testing.assert_array_equal(np.flatnonzero(found.core), theirs.core_sample_indices_)
 
@@ -75,8 +75,8 @@ def test_the_spanning_tree_weighs_what_scipys_does(piece: tuple[Loss, Array]) ->
     expected = np.sort(minimum_spanning_tree(above).data) - 1.0
     labels = []
     for near in (TreeSearch.of(loss), BruteForceSearch.of(loss)):
-        i, j, weights, own, _ = near.span(20)
-        np.testing.assert_array_equal(own, core)
+        i, j, weights, distances, _ = near.spanning_tree(20)
+        np.testing.assert_array_equal(distances, core)
         np.testing.assert_allclose(np.sort(weights), expected, rtol=0, atol=1e-12 * max(1.0, expected.max()))
         labels.append(number(hierarchy_labels(i, j, weights, min_cluster_size=20)))
     np.testing.assert_array_equal(labels[0], labels[1])
@@ -90,7 +90,7 @@ def test_optics_is_scikit_learns(piece: tuple[Loss, Array]) -> None:
     with np.errstate(divide="ignore", invalid="ignore"):  # scikit-learn divides by reachabilities, of which some are 0
         theirs = OPTICS(min_samples=20, min_cluster_size=20, metric="precomputed").fit(matrix[np.ix_(few, few)])
     for near in (TreeSearch.of(loss), BruteForceSearch.of(loss)):
-        found, _ = cluster(near, "optics", min_samples=20)
+        found = cluster(near, "optics", min_samples=20)
         np.testing.assert_array_equal(found.ordering, theirs.ordering_)
         np.testing.assert_array_equal(found.reachability, theirs.reachability_)
         np.testing.assert_array_equal(found.labels, number(drop_small(theirs.labels_, 20)))

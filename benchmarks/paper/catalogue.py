@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from mcgta.clustering.clustering import knee
+from mcgta.clustering.dbscan import knee
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.types import Array
 from mcgta.validation.grid import QUANTILES

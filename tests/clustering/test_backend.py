@@ -10,6 +10,7 @@ import mcgta.pipeline
 from mcgta import MCGTA, LocalModels, load
 from mcgta.clustering.backend import SMALL, Backend, choose_backend, reconsider
 from mcgta.clustering.labels import number
+from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_regions, make_series
 
@@ -49,7 +50,7 @@ def test_the_tree_gives_what_the_table_gives(by_tree, name, options):
     dense = MCGTA(**options).fit(X, **where)
     by_tree()
     tree = MCGTA(**options).fit(X, **where)
-    assert (dense.backend_.name, tree.backend_.name) == ("dense", "tree")
+    assert (dense.backend_.name, tree.backend_.name) == ("table", "tree")
     np.testing.assert_array_equal(tree.labels_, dense.labels_)
     np.testing.assert_array_equal(tree.core_sample_indices_, dense.core_sample_indices_)
     np.testing.assert_allclose(tree.strengths_, dense.strengths_, rtol=0, atol=1e-12)
@@ -129,7 +130,7 @@ def test_a_refit_uses_the_tree_again(by_tree):
     X, _ = CASES["series"]
     model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
     again = model.refit(eps=0.5 * model.eps_, beta=0.2, margin=0.1)
-    assert again._tree.tree is model._tree.tree
+    assert again._tree.models is model._tree.models
     fresh = MCGTA(n_neighbors=20, eps=0.5 * model.eps_, beta=0.2, margin=0.1).fit(X)
     np.testing.assert_array_equal(again.labels_, fresh.labels_)
     np.testing.assert_array_equal(again.strengths_, fresh.strengths_)
@@ -173,27 +174,28 @@ def test_large_sets_take_the_tree_by_themselves_and_agree_with_scikit_learn():
     np.testing.assert_array_equal(model.labels_, number(theirs.labels_))
 
 
-USUAL = {"clusterer": "dbscan", "dissimilarity": "wasserstein2", "measured": True, "fits": True}
+USUAL = {"clusterer": get_clusterer("dbscan"), "dissimilarity": "wasserstein2", "measured": True, "fits": True}
 
 
 def test_few_take_the_table_and_many_the_tree():
-    assert choose_backend(SMALL, **USUAL).name == "dense"
+    assert choose_backend(SMALL, **USUAL).name == "table"
     assert choose_backend(SMALL, **{**USUAL, "fits": False}).name == "tree"
-    for clusterer in ("dbscan", "hdbscan", "optics"):
+    for clusterer in CLUSTERERS.values():
         assert choose_backend(10**6, **{**USUAL, "clusterer": clusterer}).name == "tree"
 
 
 @pytest.mark.parametrize(("options", "said"), [({"dissimilarity": "kl"}, "'kl'"), ({"measured": False}, "positions")])
 def test_what_the_tree_cannot_do_is_left_to_the_table_or_to_tiles_with_a_reason(options, said):
-    for fits, name in ((True, "dense"), (False, "tiled")):
+    for fits, name in ((True, "table"), (False, "tiled")):
         chosen = choose_backend(10**6, **{**USUAL, **options, "fits": fits})
         assert chosen.name == name
         assert said in str(chosen)
 
 
 def test_objects_get_the_table():
-    chosen = choose_backend(10**6, **{**USUAL, "clusterer": AgglomerativeClustering(), "fits": False})
-    assert chosen.name == "dense"
+    average = AgglomerativeClustering(metric="precomputed", linkage="average")
+    chosen = choose_backend(10**6, **{**USUAL, "clusterer": get_clusterer(average), "fits": False})
+    assert chosen.name == "table"
     assert "AgglomerativeClustering" in str(chosen)
 
 
@@ -213,7 +215,7 @@ def test_tiles_are_taken_where_bounds_do_not_help_and_give_the_same(by_tree, mon
     monkeypatch.setattr(TreeSearch, "open_share", lambda *_, **__: 0.9)
     told = []
     tiled = MCGTA(**options, progress=lambda stage, share: told.append(stage)).fit(X, **where)
-    assert (dense.backend_.name, tiled.backend_.name) == ("dense", "tiled")
+    assert (dense.backend_.name, tiled.backend_.name) == ("table", "tiled")
     assert "tree" in told
     assert tiled._tree is None
     np.testing.assert_array_equal(tiled.labels_, dense.labels_)
@@ -231,7 +233,7 @@ def test_other_dissimilarities_without_room_for_a_table_are_read_in_tiles(cluste
     options["semivariogram"] = "empirical"
     dense = MCGTA(**options).fit(X, **where)
     tiled = MCGTA(**options, max_memory="4MB").fit(X, **where)
-    assert (dense.backend_.name, tiled.backend_.name) == ("dense", "tiled")
+    assert (dense.backend_.name, tiled.backend_.name) == ("table", "tiled")
     assert "does not fit" in tiled.backend_.reason
     np.testing.assert_array_equal(tiled.labels_, dense.labels_)
     np.testing.assert_allclose(tiled.strengths_, dense.strengths_, atol=1e-9)
@@ -245,7 +247,7 @@ def test_given_distances_are_read_in_tiles_too(by_tree):
     dense = MCGTA(**options).fit(X, positions=distances)
     size = 8 * len(X) ** 2
     tiled = MCGTA(**options, max_memory=6 * size).fit(X, positions=distances)
-    assert (dense.backend_.name, tiled.backend_.name) == ("dense", "tiled")
+    assert (dense.backend_.name, tiled.backend_.name) == ("table", "tiled")
     np.testing.assert_array_equal(tiled.labels_, dense.labels_)
     with pytest.raises(MemoryError, match="up to 4 tables of all pairs, 4 x 8 x 450"):
         MCGTA(**options, max_memory=4 * size).fit(X, positions=distances)

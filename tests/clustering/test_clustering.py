@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 
-from mcgta.clustering.clustering import find_clusters, knee
+from mcgta.clustering.dbscan import knee
 from mcgta.clustering.labels import number
+from mcgta.clustering.registry import find_clusters
 from naive import clusters as naive_clusters
 
 
@@ -64,7 +65,7 @@ def test_core_distances_are_those_of_a_sort(min_samples):
     found = find_clusters(M, eps=0.5, min_samples=min_samples)
     for i in range(45):
         expected = naive_clusters.core_distance(M, i, min_samples) if found.core[i] else np.inf
-        assert found.own[i] == expected
+        assert found.core_distances[i] == expected
     assert (found.radii == 0.5).all()
     assert found.radii.size == len(set(found.labels[found.labels >= 0]))
 
@@ -113,7 +114,28 @@ def test_other_algorithms_give_each_member_its_loss_to_the_nearest_of_its_cluste
     for i in range(45):
         members = [j for j in range(45) if found.labels[j] == found.labels[i] and j != i]
         expected = np.inf if found.labels[i] < 0 else min((M[i, j] for j in members), default=0.0)
-        assert found.own[i] == expected
+        assert found.core_distances[i] == expected
         assert found.core[i] == (found.labels[i] >= 0)
     for label, radius in enumerate(found.radii):
-        assert radius == max(found.own[found.labels == label])
+        assert radius == max(found.core_distances[found.labels == label])
+
+
+def test_one_observation_is_no_cluster_of_optics_or_hdbscan_even_where_small_clusters_are_allowed():
+    x = np.array([0.0, 2.0, 1.0])  # the last one is core, visited when both others are noise already
+    M = np.abs(x[:, None] - x[None])
+    assert find_clusters(M, "optics", eps=1.0, min_samples=3, min_cluster_size=1).labels.tolist() == [-1, -1, -1]
+    M = table(45, 2)
+    pairs = find_clusters(M, "hdbscan", min_samples=1, min_cluster_size=2)
+    assert pairs.labels.max() > 0
+    for size in (1, None):
+        found = find_clusters(M, "hdbscan", min_samples=1, min_cluster_size=size)
+        assert found.labels.tolist() == pairs.labels.tolist()
+
+
+def test_the_only_member_of_a_cluster_is_at_distance_zero_of_it():
+    x = np.array([0.0, 1.0, 50.0])
+    two = AgglomerativeClustering(2, metric="precomputed", linkage="average")
+    found = find_clusters(np.abs(x[:, None] - x[None]), two)
+    assert found.labels.tolist() == [0, 0, 1]
+    assert found.core_distances.tolist() == [1.0, 1.0, 0.0]
+    assert found.radii.tolist() == [1.0, 0.0]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.clustering import find_clusters
 from mcgta.clustering.membership import Membership
+from mcgta.clustering.registry import find_clusters
 from naive import clusters as naive_clusters
 
 
@@ -19,7 +19,7 @@ def clustered(seed, clusterer="dbscan", **options):
 
 
 def strengths_of(found, M):
-    reach = BruteForceSearch.of_table(M).reach(found.labels, found.core, found.own)
+    reach = BruteForceSearch.of_table(M).cluster_reachability(found.labels, found.core, found.core_distances)
     return Membership.of(found).strengths_at(reach, found.labels)
 
 
@@ -39,7 +39,7 @@ def test_new_observations_go_to_the_cluster_they_reach_first(seed, options):
     labels, strengths = membership.assign(losses[:, membership.anchors] - 0.001)
     for k in range(len(losses)):
         near = losses[k, membership.anchors] - 0.001
-        label, strength = naive_clusters.place(near, membership.labels, membership.own, membership.radii)
+        label, strength = naive_clusters.place(near, membership.labels, membership.core_distances, membership.radii)
         assert labels[k] == label
         assert strengths[k] == pytest.approx(strength, abs=1e-12)
     assert len(set(labels.tolist())) > 1
@@ -54,7 +54,7 @@ def test_strengths_of_known_members_agree_with_their_reach(seed, options):
         anchors = [a for a in np.flatnonzero(found.core) if found.labels[a] == label]
         expected = 0.0
         if label >= 0:
-            reached = naive_clusters.reach(M[i, anchors], found.own[anchors])
+            reached = naive_clusters.reach(M[i, anchors], found.core_distances[anchors])
             expected = naive_clusters.strength(reached, found.radii[label])
         assert strengths[i] == pytest.approx(expected, abs=1e-12)
     assert strengths.max() > 0
@@ -66,7 +66,7 @@ def test_the_anchors_of_dbscan_are_its_core_observations():
     membership = Membership.of(found)
     assert membership.anchors.tolist() == core
     assert membership.labels.tolist() == [labels[i] for i in core]
-    assert membership.own.tolist() == [naive_clusters.core_distance(M, i, 4) for i in core]
+    assert membership.core_distances.tolist() == [naive_clusters.core_distance(M, i, 4) for i in core]
 
 
 def test_an_observation_of_the_fit_given_again_goes_where_it_is_if_it_is_core():

@@ -10,11 +10,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from sklearn.cluster import DBSCAN, HDBSCAN
 
+from builders.clusterings import cluster
 from builders.losses import draw_loss, make_loss
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.clustering import cluster, find_clusters, settle
+from mcgta.clustering.clustering import settle
 from mcgta.clustering.labels import number
-from mcgta.clustering.tree_search import TreeSearch, serves
+from mcgta.clustering.model_tree import serves
+from mcgta.clustering.registry import find_clusters
+from mcgta.clustering.tree_search import TreeSearch
 from mcgta.kernels.gaussians.wasserstein import embed, features_of, wasserstein2_tile
 from mcgta.kernels.tree.build import FAN, LEAF, bound_boxes, build_tree, spread_fans, turn_points
 from mcgta.runtime.parallel import threads
@@ -26,11 +29,11 @@ def agrees(loss, eps, min_samples, n_jobs=1):
     labels = number(theirs.labels_)
     for near in (TreeSearch.of(loss), BruteForceSearch.of(loss)):
         with threads(n_jobs):
-            found, exact = cluster(near, "dbscan", eps=eps, min_samples=min_samples)
+            found = cluster(near, "dbscan", eps=eps, min_samples=min_samples)
         np.testing.assert_array_equal(found.labels, labels)
         np.testing.assert_array_equal(np.flatnonzero(found.core), theirs.core_sample_indices_)
         np.testing.assert_array_equal(found.radii, np.full(labels.max() + 1, eps))
-        assert exact >= 0
+        assert found.comparisons >= 0
     return labels
 
 
@@ -88,7 +91,7 @@ def test_small_clusters_are_dropped():
     loss = draw_loss(3, 200, 2, "steps", False, "none")
     eps = float(np.quantile(loss.matrix(), 0.05))
     expected = find_clusters(loss.matrix(), "dbscan", eps=eps, min_samples=3, min_cluster_size=12)
-    found, _ = cluster(TreeSearch.of(loss), eps=eps, min_samples=3, min_cluster_size=12)
+    found = cluster(TreeSearch.of(loss), eps=eps, min_samples=3, min_cluster_size=12)
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.core, expected.core)
 
@@ -99,13 +102,13 @@ def test_small_clusters_are_dropped():
 def test_nearest_losses_and_strengths_are_those_of_the_dense_table(place, d, min_samples, kind):
     loss = draw_loss(d, 180, d, place, False, "none", beta=1.0, kind=kind)
     matrix, tree = loss.matrix(), TreeSearch.of(loss)
-    own, _ = tree.own(np.ones(len(loss), dtype=bool), min_samples)
-    np.testing.assert_array_equal(own, np.partition(matrix, min_samples - 1, axis=1)[:, min_samples - 1])
+    distances, _ = tree.core_distances(np.ones(len(loss), dtype=bool), min_samples)
+    np.testing.assert_array_equal(distances, np.partition(matrix, min_samples - 1, axis=1)[:, min_samples - 1])
     clustering = find_clusters(matrix, "dbscan", eps=float(np.quantile(matrix, 0.2)), min_samples=min_samples)
     inside = clustering.labels >= 0
     for others in (False, True):
         of_table, by_tiles, by_tree = (
-            near.reach(clustering.labels, clustering.core, clustering.own, others=others)
+            near.cluster_reachability(clustering.labels, clustering.core, clustering.core_distances, others=others)
             for near in (BruteForceSearch.of_table(matrix), BruteForceSearch.of(loss), tree)
         )
         assert np.isinf(of_table[~inside]).all()
@@ -137,13 +140,13 @@ def test_the_spanning_tree_weighs_what_scipys_does(seed, count, d, place, repeat
     above = np.triu(dense + 1.0, 1)  # SciPy takes zeros for edges that are not there
     expected = np.sort(minimum_spanning_tree(above).data) - 1.0
     for near in (TreeSearch.of(loss), BruteForceSearch.of(loss)):
-        i, j, weights, core, _ = near.span(min_samples)
+        i, j, weights, core, _ = near.spanning_tree(min_samples)
         np.testing.assert_array_equal(core, np.partition(loss.matrix(), min_samples - 1, axis=1)[:, min_samples - 1])
         np.testing.assert_array_equal(weights, dense[i, j])
         np.testing.assert_allclose(np.sort(weights), expected, rtol=0, atol=1e-12 * max(1.0, expected.max()))
         assert connected_components(coo_array((np.ones(i.size), (i, j)), dense.shape))[0] == 1
     by_tree, by_tiles = (
-        cluster(near, "hdbscan", min_samples=min_samples, min_cluster_size=5)[0].labels
+        cluster(near, "hdbscan", min_samples=min_samples, min_cluster_size=5).labels
         for near in (TreeSearch.of(loss), BruteForceSearch.of(loss))
     )
     np.testing.assert_array_equal(by_tree, by_tiles)  # whatever edges tie
@@ -155,10 +158,10 @@ def test_hdbscan_gives_scikit_learns_labels_where_weights_differ():
         place = ["irregular", "plane", "sphere"][seed % 3]
         # Equal neighbourhoods would make equal models, and more samples edges as heavy as a core distance.
         loss = draw_loss(seed, 160, 2 + seed % 4, place, False, "none", beta=0.5, weights="triangular")
-        _, _, weights, _, _ = TreeSearch.of(loss).span(2)
+        weights = TreeSearch.of(loss).spanning_tree(2).weight
         if np.unique(weights).size < weights.size:
             continue
-        found, _ = cluster(TreeSearch.of(loss), "hdbscan", min_samples=2, min_cluster_size=5)
+        found = cluster(TreeSearch.of(loss), "hdbscan", min_samples=2, min_cluster_size=5)
         theirs = HDBSCAN(min_samples=2, min_cluster_size=5, metric="precomputed", copy=True).fit(loss.matrix())
         np.testing.assert_array_equal(found.labels, number(theirs.labels_))
         compared += found.labels.max() > 0
@@ -169,32 +172,32 @@ def test_hdbscan_gives_scikit_learns_labels_where_weights_differ():
 @pytest.mark.parametrize("seed", range(4))
 def test_what_a_clustering_leaves_open_is_found_alike(clusterer, seed):
     loss = draw_loss(seed, 160, 2 + seed % 4, ["steps", "plane"][seed % 2], False, "none", beta=0.5)
-    eps = float(np.quantile(loss.matrix(), 0.1)) if clusterer == "dbscan" else "auto"
-    found, _ = cluster(TreeSearch.of(loss), clusterer, eps=eps, min_samples=4, min_cluster_size=5)
+    eps = float(np.quantile(loss.matrix(), 0.1)) if clusterer == "dbscan" else None
+    found = cluster(TreeSearch.of(loss), clusterer, eps=eps, min_samples=4, min_cluster_size=5)
     expected, reach = settle(BruteForceSearch.of_table(loss.matrix()), found, 4)
     for near in (TreeSearch.of(loss), BruteForceSearch.of(loss)):
         again, near_reach = settle(near, found, 4)
-        np.testing.assert_array_equal(again.own, expected.own)
+        np.testing.assert_array_equal(again.core_distances, expected.core_distances)
         np.testing.assert_array_equal(again.radii, expected.radii)
         np.testing.assert_array_equal(near_reach, reach)
-    assert np.isfinite(expected.own[found.core]).all()
+    assert np.isfinite(expected.core_distances[found.core]).all()
 
 
 @pytest.mark.parametrize("clusterer", ["hdbscan", "optics"])
 @pytest.mark.parametrize("make", [TreeSearch.of, BruteForceSearch.of])
 def test_too_few_are_noise(clusterer, make):
     loss = draw_loss(1, 50, 2, "steps", False, "none")
-    found, exact = cluster(make(loss), clusterer, min_samples=60, min_cluster_size=5)
+    found = cluster(make(loss), clusterer, min_samples=60, min_cluster_size=5)
     assert (found.labels == -1).all()
-    assert exact == 0
+    assert found.comparisons == 0
 
 
 def test_only_wanted_rows_are_looked_at():
     loss = draw_loss(5, 90, 2, "steps", False, "none")
     wanted = np.arange(len(loss)) % 3 == 0
-    own, exact = TreeSearch.of(loss).own(wanted, 5)
-    assert np.isfinite(own[wanted]).all()
-    assert np.isinf(own[~wanted]).all()
+    distances, exact = TreeSearch.of(loss).core_distances(wanted, 5)
+    assert np.isfinite(distances[wanted]).all()
+    assert np.isinf(distances[~wanted]).all()
     assert 0 < exact < len(loss) ** 2 / 2
 
 
@@ -202,8 +205,8 @@ def test_few_pairs_are_compared_where_clusters_are_clear():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 2)) * 0.1 + 10 * np.repeat(rng.integers(0, 3, 30), 100)[:, None]
     loss = make_loss(X, n=20, beta=0.0)
-    _, exact = cluster(TreeSearch.of(loss), eps=5.0, min_samples=10)
-    assert exact < 1e-3 * len(loss) ** 2 / 2
+    found = cluster(TreeSearch.of(loss), eps=5.0, min_samples=10)
+    assert found.comparisons < 1e-3 * len(loss) ** 2 / 2
 
 
 @settings(max_examples=60, deadline=None)
@@ -258,13 +261,13 @@ def test_what_is_known_of_rows_is_taken_for_granted_and_the_rest_found_out(make)
     loss = draw_loss(4, 150, 3, "plane", False, "none")
     eps = float(np.quantile(loss.matrix(), 0.1))
     near = make(loss)
-    core, exact = near.dense(eps, 6)
+    core, exact = near.core_rows(eps, 6)
     known = np.where(np.arange(len(loss)) % 3 == 0, -1, core)
-    again, fewer = near.dense(eps, 6, known=known)
+    again, fewer = near.core_rows(eps, 6, known=known)
     np.testing.assert_array_equal(again, core)
     assert fewer < exact
     known[1] = 1 - core[1]
-    assert near.dense(eps, 6, known=known)[0][1] != core[1]
+    assert near.core_rows(eps, 6, known=known)[0][1] != core[1]
 
 
 def test_places_far_beyond_the_spread_of_their_models_cost_no_bits():
@@ -277,13 +280,15 @@ def test_places_far_beyond_the_spread_of_their_models_cost_no_bits():
     matrix = loss.matrix()
     for min_samples in (20, 60, 100):  # the nearest so many are in other places
         core = np.partition(matrix, min_samples - 1, axis=1)[:, min_samples - 1]
-        i, j, weights, own, _ = TreeSearch.of(loss).span(min_samples)
-        np.testing.assert_array_equal(own, core)
+        i, j, weights, distances, _ = TreeSearch.of(loss).spanning_tree(min_samples)
+        np.testing.assert_array_equal(distances, core)
         np.testing.assert_array_equal(weights, np.maximum(np.maximum(matrix[i, j], core[i]), core[j]))
-        theirs = BruteForceSearch.of_table(matrix).span(min_samples)
-        np.testing.assert_array_equal(np.sort(weights), np.sort(theirs[2]))
+        theirs = BruteForceSearch.of_table(matrix).spanning_tree(min_samples)
+        np.testing.assert_array_equal(np.sort(weights), np.sort(theirs.weight))
         for found, expected in zip(
-            TreeSearch.of(loss).order(min_samples), BruteForceSearch.of_table(matrix).order(min_samples), strict=True
+            TreeSearch.of(loss).ordering(min_samples),
+            BruteForceSearch.of_table(matrix).ordering(min_samples),
+            strict=True,
         ):
             if not isinstance(found, int):
                 np.testing.assert_array_equal(found, expected)
@@ -327,11 +332,11 @@ def test_tiles_take_memory_in_proportion_to_the_observations():
         labels = np.arange(count) // 500
         every = np.ones(count, dtype=bool)
         tracemalloc.start()
-        near.own(every, 5)
-        near.dense(3.0, 4)
+        near.core_distances(every, 5)
+        near.core_rows(3.0, 4)
         near.components(1.0, every)
         near.border(1.0, np.where(np.arange(count) % 2, -1, labels))
-        near.reach(labels, every, np.zeros(count))
+        near.cluster_reachability(labels, every, np.zeros(count))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 8 * peaks[0]
@@ -346,11 +351,11 @@ def test_piles_of_equal_observations_take_few_comparisons(clusterer, eps):
     loss = make_loss(
         X, np.zeros((1600, 2)) + np.repeat(np.arange(8), 200)[:, None] / 100, n=20, beta=0.0, model="empirical"
     )
-    radius = eps if clusterer == "dbscan" else "auto"
-    found, exact = cluster(TreeSearch.of(loss), clusterer, eps=radius, min_samples=10, min_cluster_size=20)
-    expected, _ = cluster(
+    radius = eps if clusterer == "dbscan" else None
+    found = cluster(TreeSearch.of(loss), clusterer, eps=radius, min_samples=10, min_cluster_size=20)
+    expected = cluster(
         BruteForceSearch.of_table(loss.matrix()), clusterer, eps=radius, min_samples=10, min_cluster_size=20
     )
     np.testing.assert_array_equal(found.labels, expected.labels)
     # Of two piles that are joined, none of the pairs is known to be farther; OPTICS asks again for every pile.
-    assert exact < {"dbscan": 60, "hdbscan": 400, "optics": 300}[clusterer] * len(loss)
+    assert found.comparisons < {"dbscan": 60, "hdbscan": 400, "optics": 300}[clusterer] * len(loss)

@@ -7,8 +7,8 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import squareform
 from sklearn.cluster import DBSCAN, HDBSCAN
 
-from mcgta.clustering.clustering import find_clusters
 from mcgta.clustering.labels import number
+from mcgta.clustering.registry import find_clusters
 from mcgta.kernels.tree.hierarchy import condense, hierarchy_labels, labels_at, linkage_labels, single_linkage
 
 SHAPES = ["blobs", "noise", "chain", "nested", "matrix"]

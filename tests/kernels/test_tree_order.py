@@ -19,7 +19,7 @@ def agrees(loss, min_samples, n_jobs=1):
     with config_context(assume_finite=True):  # else it looks through the table for every row
         expected = compute_optics_graph(loss.matrix(), **graph)
     ordering, reachability, core, predecessor, exact = on_threads(
-        n_jobs, lambda: TreeSearch.of(loss).order(min_samples)
+        n_jobs, lambda: TreeSearch.of(loss).ordering(min_samples)
     )
     for found, dense in zip((ordering, core, reachability, predecessor), expected, strict=True):
         np.testing.assert_array_equal(found, dense)
@@ -82,7 +82,7 @@ def test_progress_is_told_until_the_end():
     shares = []
     loss = draw_loss(8, 200, 2, "steps", False, "none")
     with reporting(lambda stage, share: shares.append((stage, share))):
-        TreeSearch.of(loss).order(5)
+        TreeSearch.of(loss).ordering(5)
     assert shares[-2:] == [("ordering", 0.0), ("ordering", 1.0)]
 
 
@@ -90,4 +90,4 @@ def test_progress_is_told_until_the_end():
 def test_more_samples_than_rows_are_refused(min_samples):
     loss = draw_loss(2, 60, 2, "steps", False, "none")
     with pytest.raises(ValueError, match=f"min_samples={min_samples}"):
-        TreeSearch.of(loss).order(min_samples)
+        TreeSearch.of(loss).ordering(min_samples)

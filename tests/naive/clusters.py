@@ -152,3 +152,48 @@ def place(losses, anchor_labels, own, radii):
     if best is None or best[0] > radii[best[1]]:
         return -1, 0.0
     return best[1], strength(best[0], radii[best[1]])
+
+
+def drop_small(labels, size):
+    """Clusters of fewer than ``size`` rows are noise."""
+    return renumber([label if labels.count(label) >= size else -1 for label in labels])
+
+
+def merge_heights(M, min_samples):
+    """Radii at which components of mutual reachability, max(core distance of both, loss), become one."""
+    count = len(M)
+    core = [core_distance(M, i, min_samples) for i in range(count)]
+    mutual = [[max(core[i], core[j], M[i][j]) for j in range(count)] for i in range(count)]
+    component, heights = list(range(count)), []
+    edges = [(mutual[i][j], i, j) for i in range(count) for j in range(i)]
+    for height, i, j in sorted(edges):
+        if component[i] != component[j]:
+            heights.append(height)
+            component = [component[i] if c == component[j] else c for c in component]
+    return sorted(set(heights))
+
+
+def cut(M, min_samples, size, n_clusters):
+    """Try every merge height; labels and height of the least noise, then of the largest interval, then the lowest.
+
+    Returns None where no height has exactly so many clusters.
+    """
+    heights = merge_heights(M, min_samples)
+    best = None
+    for k, eps in enumerate(heights):
+        labels = drop_small(dbscan(M, eps, min_samples)[0], size)
+        if max(labels) + 1 == n_clusters:
+            after = heights[k + 1] if k + 1 < len(heights) else math.inf
+            key = (labels.count(-1), eps - after, eps)
+            if best is None or key < best[0]:
+                best = key, labels, eps
+    return best and best[1:]
+
+
+def antichains(parent, c=0):
+    """Every set of clusters within cluster c of which none is within another; the root is never taken."""
+    children = [k for k in range(len(parent)) if parent[k] == c]
+    sets = [()]
+    for child in children:
+        sets = [(*one, *two) for one in sets for two in antichains(parent, child)]
+    return [*sets, (c,)] if c > 0 else sets

@@ -85,8 +85,8 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent oth
     ("stage", "count", "warm", "d", "options"),  # a fit of as many as `warm` goes the same way
     [
         ("dissimilarity", 2000, 60, 20, {"eps": 1.0}),
-        ("dense places", 12000, BEYOND, 10, {"eps": 1.0}),
-        ("dense places", 700, 270, 3, {"eps": 1.0, "dissimilarity": "js", "max_memory": "3MB"}),
+        ("core rows", 12000, BEYOND, 10, {"eps": 1.0}),
+        ("core rows", 700, 270, 3, {"eps": 1.0, "dissimilarity": "js", "max_memory": "3MB"}),
         ("spanning tree", 100_000, BEYOND, 3, {"clusterer": "hdbscan", "eps": 0.0}),
         ("ordering", 40_000, BEYOND, 3, {"clusterer": "optics", "eps": 1.0}),
         ("local models", 8000, 60, 30, {"eps": 1.0}),

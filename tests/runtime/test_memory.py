@@ -147,7 +147,7 @@ def test_a_fit_within_max_memory_is_the_same_as_any(series):
 
 def test_a_refit_asks_for_memory_too(series):
     roomy = MCGTA(6, eps=4.0, semivariogram="empirical", max_memory="1MB").fit(series.X)
-    assert roomy.backend_.name == "dense"
+    assert roomy.backend_.name == "table"
     assert roomy.refit(max_memory="100kB").backend_.name == "tree"
     with pytest.raises(MemoryError, match="120 observations"):
         roomy.refit(max_memory="70kB")

@@ -8,11 +8,13 @@ import pytest
 import mcgta.pipeline
 from mcgta import MCGTA
 from mcgta.clustering.backend import SMALL, choose_backend
+from mcgta.clustering.dbscan import RADIUS_QUANTILES
+from mcgta.clustering.hdbscan import SIZES_IN_MIN_SAMPLES
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_regions, make_series
 from mcgta.pipeline import Algorithm
 from mcgta.selection.auto import settle_plainly
-from mcgta.selection.trials import RADII, SIZES, Trials
+from mcgta.selection.trials import Trials
 
 pytestmark = pytest.mark.filterwarnings("ignore:semivariogram. no spherical model fits:UserWarning")
 
@@ -30,10 +32,10 @@ AFTER_ONE_ANOTHER = (
 )
 
 
-@pytest.fixture(params=["dense", "tree"])
+@pytest.fixture(params=["table", "tree"])
 def backend(request, monkeypatch):
     """Make fits and trials take the table, or the tree."""
-    small = SMALL if request.param == "dense" else 0
+    small = SMALL if request.param == "table" else 0
     monkeypatch.setattr(mcgta.pipeline, "choose_backend", partial(choose_backend, small=small))
     return request.param
 
@@ -84,10 +86,12 @@ def test_how_many_labellings_there_are_of_a_setting():
     setting = {**FIRST, "min_cluster_size": None}
     trials, _ = make_trials(SERIES.X)
     radii = [more["eps"] for more, _ in trials.labellings(setting)]
-    assert len(radii) == len(RADII)
+    assert len(radii) == len(RADIUS_QUANTILES)
     assert (np.diff(radii) > 0).all()
     trials, _ = make_trials(SERIES.X, clusterer="hdbscan")
-    assert [more for more, _ in trials.labellings(setting)] == [{"min_cluster_size": 20 * size} for size in SIZES]
+    assert [more for more, _ in trials.labellings(setting)] == [
+        {"min_cluster_size": 20 * size} for size in SIZES_IN_MIN_SAMPLES
+    ]
     trials, _ = make_trials(SERIES.X, clusterer="hdbscan", min_cluster_size=17)
     assert [more for more, _ in trials.labellings(FIRST)] == [{"min_cluster_size": 17}]
     trials, _ = make_trials(SERIES.X, clusterer="optics")

@@ -11,6 +11,7 @@ import mcgta.pipeline
 from mcgta import MCGTA, LocalModels, compare_models, empirical_semivariogram, load, read_positions
 from mcgta.clustering.backend import choose_backend
 from mcgta.clustering.labels import number
+from mcgta.clustering.registry import get_clusterer
 from mcgta.datasets import make_regions, make_series
 from mcgta.kernels.gaussians.calibration import calibrated_pairs, calibrated_tile
 from mcgta.kernels.gaussians.wasserstein import pack
@@ -114,7 +115,7 @@ def backends(monkeypatch):
     """Make fits of any size take each backend in turn."""
 
     def switch():
-        for name, options in (("dense", {}), ("tree", {"small": 0}), ("tiled", {"small": 0, "dissimilarity": "kl"})):
+        for name, options in (("table", {}), ("tree", {"small": 0}), ("tiled", {"small": 0, "dissimilarity": "kl"})):
             spared = {"fits": name != "tiled"} if name == "tiled" else {}
 
             def choose(count, options=options, spared=spared, **given):
@@ -221,6 +222,6 @@ def test_models_that_do_not_tell_their_sizes_are_refused():
 
 
 def test_the_choice_of_engine_knows_its_bounds():
-    choose = partial(choose_backend, 5000, clusterer="dbscan", measured=True, fits=True)
+    choose = partial(choose_backend, 5000, clusterer=get_clusterer("dbscan"), measured=True, fits=True)
     assert choose(dissimilarity="calibrated").name == "tree"
-    assert choose(dissimilarity="kl").name == "dense"
+    assert choose(dissimilarity="kl").name == "table"

@@ -247,7 +247,7 @@ def test_a_fit_that_outgrows_the_table_takes_the_tree(clusterer, end):
     with by_tree(small=450):
         eps = {"dbscan": 0.58, "hdbscan": 0.0}[clusterer]
         model = empirical(20, clusterer=clusterer, eps=eps, min_samples=5).fit(X[:440], positions=times[:440])
-        assert (model.backend_.name, model.n_clusters_ > 0) == ("dense", True)
+        assert (model.backend_.name, model.n_clusters_ > 0) == ("table", True)
         model.append(X[440:], positions=times[440:])
         assert model.backend_.name == "tree"
         expected = fit_on_all(model, X, positions=times)
@@ -259,13 +259,13 @@ def test_few_places_are_counted_again():
     data = make_series(1020, n_clusters=3, separation=1.5, segment_lengths=(20, 40), random_state=1)
     counted = []
 
-    def dense(tree, eps, wanted, *, known=None, **options):
+    def core_rows(tree, eps, wanted, *, known=None, **options):
         counted.append(None if known is None else int((known < 0).sum()))
         return inner(tree, eps, wanted, known=known, **options)
 
-    inner = TreeSearch.dense
+    inner = TreeSearch.core_rows
     with by_tree(few=1 / 8) as patch:
-        patch.setattr(TreeSearch, "dense", dense)
+        patch.setattr(TreeSearch, "core_rows", core_rows)
         model = empirical(20, eps=0.57).fit(data.X[:1000]).append(data.X[1000:])
         assert counted[0] is None
         assert 20 <= counted[1] < 60

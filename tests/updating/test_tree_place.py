@@ -24,6 +24,7 @@ from mcgta import (
 )
 from mcgta.clustering.backend import choose_backend
 from mcgta.clustering.membership import Membership
+from mcgta.clustering.tree_anchors import TreeAnchors
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.observations import join_new, read_new, sort_observations
 from mcgta.positions.reading import read_positions
@@ -118,7 +119,7 @@ def test_labels_and_strengths_are_those_of_the_table(
         own = np.round(2 * own / radii.max()) * radii.max() / 2 if radii.max() > 0 else own
     tree, samples = TreeSearch.of(loss), int(rng.integers(1, 12))
     if holds == "open" and anchors.size:  # as of DBSCAN, left to be found
-        own = tree.own(np.isin(np.arange(fitted.size), anchors), samples)[0][anchors]
+        own = tree.core_distances(np.isin(np.arange(fitted.size), anchors), samples)[0][anchors]
         radii = np.full(clusters, own.max())
     membership = Membership(anchors, labels, own, radii)
     told = np.where(rng.random(own.size) < 0.8, np.nan, own) if holds == "open" else own
@@ -129,14 +130,15 @@ def test_labels_and_strengths_are_those_of_the_table(
     expected = naive_place(models, apart, curve, options, fitted, new, membership, kind)
 
     parts = compare_models(models.take(new), kind).parts
-    ready = tree.anchors(anchors, told, float(radii.max()), samples)
+    ready = TreeAnchors.of(tree, anchors, told, largest_radius=float(radii.max()), min_samples=samples)
     groups = np.where(unseen[new], -1, places.groups[new])
-    reach, rows = on_threads(1 + seed % 2, lambda: tree.place(ready, parts, places.take(new), groups))
+    reach, rows = on_threads(1 + seed % 2, lambda: ready.place(parts, places.take(new), groups))
     found = membership.place(reach, np.searchsorted(anchors, rows)) if anchors.size else expected
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
     assert (np.isinf(reach) == (rows < 0)).all()
-    known_now = ready.own[np.isfinite(ready.own) & np.isin(tree.order, anchors)]
+    held = ready.core_distances
+    known_now = held[np.isfinite(held) & np.isin(tree.models.rows, anchors)]
     assert np.isin(known_now, own).all()
 
 
@@ -155,7 +157,8 @@ def test_rounding_of_positions_counts_as_in_the_table(far):
     expected = naive_place(models, places, curve, {"beta": 5.0}, fitted, new, membership)
     tree = TreeSearch.of(loss)
     parts = compare_models(models.take(new)).parts
-    reach, rows = tree.place(tree.anchors(anchors, membership.own, 100.0), parts, places.take(new), places.groups[new])
+    ready = TreeAnchors.of(tree, anchors, membership.core_distances, largest_radius=100.0)
+    reach, rows = ready.place(parts, places.take(new), places.groups[new])
     np.testing.assert_array_equal(membership.place(reach, np.searchsorted(anchors, rows))[1], expected[1])
 
 
@@ -276,7 +279,7 @@ def test_a_fit_by_the_tree_places_as_one_by_the_table_before_and_after_a_file(mo
     where = times[300:] + np.where(np.arange(200) % 2, 0.1, 0.0)
     model.save(tmp_path / "open")
     agree(dense, model, X[300:], positions=where)
-    assert np.isfinite(model._membership.own).all()  # since strengths of the fit were asked for
+    assert np.isfinite(model._membership.core_distances).all()  # since strengths of the fit were asked for
     model.save(tmp_path / "asked")
     for name in ("open", "asked"):
         agree(dense, load(tmp_path / name), X[300:], positions=where)

@@ -1,25 +1,58 @@
-"""How stage 6 goes about its pairs: from the table of all losses, reading them in tiles, or through a tree.
+"""The backend of a fit: which neighbour search answers the clusterer, and why.
 
-All give the same labels. The table is quickest for few observations and is what objects with ``fit_predict`` need; the others
-take memory in proportion to the observations. The tree looks at few pairs, where bounds decide the rest; tiles at all of them.
+All give the same labels:
+
+- "table" reads the losses of all pairs from a table. It is quickest for few observations, and what objects with
+  ``fit_predict`` need.
+- "tree" compares few pairs, where bounds decide the rest; memory is in proportion to the observations.
+- "tiled" computes the losses of all pairs, some rows at a time; memory is in proportion to the observations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
+from mcgta.clustering.brute_force import BruteForceSearch
+from mcgta.clustering.clusterer import Clusterer
+from mcgta.clustering.tree_search import TreeSearch
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.config import get_config
+from mcgta.runtime.progress import stage
 from mcgta.stages.dissimilarity.registry import get_dissimilarity
+from mcgta.stages.loss import Loss
 
-BACKENDS = ("dense", "tree", "tiled")
-OPEN = 0.25
+MOST_OPEN_SHARE = 0.25
 """Share of the pairs that bounds may leave open before reading all of them is quicker."""
+
+
+
+def _read_table(loss: Loss) -> BruteForceSearch:
+    return BruteForceSearch.of_table(loss.matrix())
+
+
+def _compute_tiles(loss: Loss) -> BruteForceSearch:
+    return BruteForceSearch.of(loss)
+
+
+def _grow_tree(loss: Loss) -> TreeSearch:
+    with stage("tree"):
+        return TreeSearch.of(loss)
+
+
+BACKENDS: dict[str, Callable[[Loss], BruteForceSearch | TreeSearch]] = {
+    "table": _read_table,
+    "tree": _grow_tree,
+    "tiled": _compute_tiles,
+}
+"""How the neighbour search of each backend is made."""
 
 
 @dataclass(frozen=True)
 class Backend(Archived):
-    """What a fit did, and why.
+    """The backend of a fit, and why it was chosen.
 
     Attributes
     ----------
@@ -38,6 +71,10 @@ class Backend(Archived):
         if self.name not in BACKENDS or self.pairs < 0 or self.exact_pairs < 0:
             raise ValueError(f"backend {self.name!r} with {self.exact_pairs} of {self.pairs} pairs")
 
+    def make_search(self, loss: Loss) -> BruteForceSearch | TreeSearch:
+        """Return the neighbour search of this backend."""
+        return BACKENDS[self.name](loss)
+
     @property
     def exact_share(self) -> float:
         """Comparisons of models for each pair."""
@@ -52,17 +89,17 @@ class Backend(Archived):
 
 
 def choose_backend(
-    count: int, *, clusterer: object, dissimilarity: str, measured: bool, fits: bool, small: int | None = None
+    count: int, *, clusterer: Clusterer, dissimilarity: str, measured: bool, fits: bool, small: int | None = None
 ) -> Backend:
-    """Choose for ``count`` observations.
+    """Choose the backend for ``count`` observations.
 
     ``measured`` says whether kernels can measure between positions or need not, ``fits`` whether there is memory for the table.
     """
     small = get_config().table_rows if small is None else small
-    if not isinstance(clusterer, str):
-        return Backend("dense", f"clusterer {type(clusterer).__name__} works on the table of all pairs")
+    if clusterer.needs_table:
+        return Backend("table", f"clusterer {clusterer.name} works on the table of all pairs")
     if count <= small and fits:
-        return Backend("dense", f"{count} observations; up to {small} the table of all pairs is quickest")
+        return Backend("table", f"{count} observations; up to {small} the table of all pairs is quickest")
     bounds = get_dissimilarity(dissimilarity).has_bounds
     if bounds and measured:
         return Backend("tree", f"{count} observations, W2 squared and its bounds: no table of all pairs is needed")
@@ -72,13 +109,13 @@ def choose_backend(
         else f"there are no bounds for dissimilarity {dissimilarity!r}"
     )
     if fits:
-        return Backend("dense", f"{why}, and the table of all pairs fits into memory")
+        return Backend("table", f"{why}, and the table of all pairs fits into memory")
     return Backend("tiled", f"{why}, and the table of all pairs does not fit into memory")
 
 
 def reconsider(backend: Backend, open_share: float) -> Backend:
-    """Give the tree up where its bounds leave too many pairs open."""
-    if open_share <= OPEN:
+    """Replace the tree by tiles where its bounds leave too many pairs open."""
+    if open_share <= MOST_OPEN_SHARE:
         return backend
     return Backend(
         "tiled", f"bounds leave {open_share:.0%} of the pairs open, so all are read: no table of them is kept"

@@ -1,4 +1,4 @@
-"""Stage 6 by reading every pair, some rows at a time: from the table of losses, or computing what is read.
+"""Brute-force neighbour search: every pair is read, some rows at a time, from the table of losses or computed.
 
 It answers what :class:`mcgta.clustering.tree_search.TreeSearch` answers, for every dissimilarity, metric and number of
 features, with memory in proportion to the observations. Pairs are read once for each question.
@@ -9,18 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from mcgta.clustering.labels import number
+from mcgta.clustering.neighbor_search import Ordering, SpanningTree, find_roots, round_as_optics
 from mcgta.kernels.tree.rows import join_near, step_outside
 from mcgta.runtime.parallel import run, tiles
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Labels, Mask
 from mcgta.stages.loss import Loss
 
-_ENTRIES = 2**18  # losses that one task holds at most
-_WORK = 2**27  # numbers that one task touches, so that it is soon done and Ctrl-C noticed
+_ENTRIES_OF_A_TASK = 2**18  # losses that one task holds at most
+_WORK_OF_A_TASK = 2**27  # numbers that one task touches, so that it is soon done and Ctrl-C noticed
+Values = TypeVar("Values", bound=np.ndarray[Any, Any])
+_NO_LABEL = np.iinfo(np.int64).max
+
+
+class _Walk(NamedTuple):
+    """Rows in the order of a walk to the nearest, how near each was, and to which row."""
+
+    order: Index
+    nearest: Array
+    end: Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +50,7 @@ class BruteForceSearch:
 
     between: Callable[[Index, Index], Array]
     count: int
-    entries: int = _ENTRIES
+    entries: int = _ENTRIES_OF_A_TASK
     share: int = 4096
     table: Array | None = None
 
@@ -62,7 +74,7 @@ class BruteForceSearch:
                 out[:, low:high][rows[:, None] == middle] = 0.0
             return out
 
-        entries = max(64, min(_ENTRIES, _WORK // loss.dissimilarity.comparison.size))
+        entries = max(64, min(_ENTRIES_OF_A_TASK, _WORK_OF_A_TASK // loss.dissimilarity.comparison.size))
         return cls(between, len(loss), entries, share=min(entries, cls.share))
 
     @classmethod
@@ -77,42 +89,46 @@ class BruteForceSearch:
     def __len__(self) -> int:
         return self.count
 
-    def dense(self, eps: float, wanted: int, *, known: Labels | None = None) -> tuple[Mask, int]:
-        """Tell which rows have ``wanted`` within eps, themselves included; and the pairs compared.
-
-        ``known`` (N,) tells of rows whether they have, 1, or not, 0; for those at -1 it is found out.
-        """
-        every = np.arange(self.count)
+    def core_rows(self, eps: float, min_samples: int, *, known: Labels | None = None) -> tuple[Mask, int]:
+        """Tell which rows have ``min_samples`` rows within eps, themselves included; and the pairs compared."""
         if known is not None:
-            core, asked = known > 0, np.flatnonzero(known < 0)
-            counts = self._sweep(
-                "dense places", lambda rows: (self.between(rows, every) <= eps).sum(axis=1), asked, self.count
-            )
-            core[asked] = counts >= wanted
-            return core, asked.size * (self.count - 1)
+            return self._core_rows_beside(known, eps, min_samples)
+        every = np.arange(self.count)
         parts = [every[part] for part in tiles(self.count, self._side)]
-        pieces = [(a, b) for k, a in enumerate(parts) for b in parts[k:]]
+        pieces = [(rows, cols) for k, rows in enumerate(parts) for cols in parts[k:]]
 
-        def look(piece: tuple[Index, Index]) -> tuple[Index, Index]:
+        def count_near(piece: tuple[Index, Index]) -> tuple[Index, Index]:
             rows, cols = piece
             near = self.between(rows, cols) <= eps
             return near.sum(axis=1), near.sum(axis=0)
 
-        found = np.zeros(self.count, dtype=np.int64)
-        with stage("dense places", len(pieces)) as advance:
-            for (rows, cols), (of_rows, of_cols) in zip(pieces, run(look, pieces), strict=True):
-                found[rows] += of_rows
+        counts = np.zeros(self.count, dtype=np.int64)
+        with stage("core rows", len(pieces)) as advance:
+            for (rows, cols), (of_rows, of_cols) in zip(pieces, run(count_near, pieces), strict=True):
+                counts[rows] += of_rows
                 if rows is not cols:
-                    found[cols] += of_cols
+                    counts[cols] += of_cols
                 advance(1)
-        return found >= wanted, self._pairs(self.count)
+        return counts >= min_samples, self._pairs
+
+    def _core_rows_beside(self, known: Labels, eps: float, min_samples: int) -> tuple[Mask, int]:
+        """Find the core rows among those that are not known to be any, or none."""
+        every = np.arange(self.count)
+        core = known > 0
+        asked = np.flatnonzero(known < 0)
+
+        def count_near(rows: Index) -> Index:
+            return np.asarray((self.between(rows, every) <= eps).sum(axis=1))
+
+        core[asked] = self._sweep("core rows", count_near, asked, self.count) >= min_samples
+        return core, asked.size * (self.count - 1)
 
     def components(self, eps: float, core: Mask) -> tuple[Labels, int]:
-        """Rank the components of the core rows by their first members, -1 for other rows; and the pairs compared."""
+        """Number the components of the core rows by their first members, -1 for other rows; and the pairs compared."""
         parent = np.arange(self.count)
         inside = np.flatnonzero(core)
         parts = [inside[part] for part in tiles(inside.size, self._side)]
-        exact = 0
+        comparisons = 0
         with stage("components", len(parts)) as advance:
             for k, rows in enumerate(parts):
                 # Parts that are one component with these rows have nothing to add.
@@ -122,45 +138,43 @@ class BruteForceSearch:
                 losses = run(partial(self.between, rows), open_)
                 for cols, values in zip(open_, losses, strict=True):
                     join_near(np.ascontiguousarray(values <= eps), rows, cols, parent)
-                    exact += rows.size * cols.size
+                    comparisons += rows.size * cols.size
                 advance(1)
-        ranks = np.full(self.count, -1, dtype=np.int64)
-        ranks[inside] = number(find_roots(parent)[inside])
-        return ranks, exact
+        labels = np.full(self.count, -1, dtype=np.int64)
+        labels[inside] = number(find_roots(parent)[inside])
+        return labels, comparisons
 
-    def border(self, eps: float, ranks: Labels) -> tuple[Labels, int]:
-        """Give rows without a cluster (-1) the lowest number of a clustered one within eps; and the pairs compared."""
-        held, loose = np.flatnonzero(ranks >= 0), np.flatnonzero(ranks < 0)
-        nobody = np.iinfo(np.int64).max
+    def border(self, eps: float, labels: Labels) -> tuple[Labels, int]:
+        """Give rows without a cluster (-1) the lowest label of a clustered row within eps; and the pairs compared."""
+        clustered = np.flatnonzero(labels >= 0)
+        loose = np.flatnonzero(labels < 0)
 
-        def look(rows: Index) -> Array:
-            return np.where(self.between(rows, held) <= eps, ranks[held], nobody).min(axis=1, initial=nobody)
+        def lowest_label(rows: Index) -> Labels:
+            near = self.between(rows, clustered) <= eps
+            return np.asarray(np.where(near, labels[clustered], _NO_LABEL).min(axis=1, initial=_NO_LABEL))
 
-        best = self._sweep("border", look, loose, held.size)
-        labels = ranks.astype(np.int64)
-        labels[loose] = np.where(best < nobody, best, -1)
-        return labels, loose.size * held.size
+        lowest = self._sweep("border", lowest_label, loose, clustered.size)
+        attached = labels.astype(np.int64)
+        attached[loose] = np.where(lowest < _NO_LABEL, lowest, -1)
+        return attached, loose.size * clustered.size
 
-    def own(self, wanted: Mask, k: int) -> tuple[Array, int]:
-        """Loss of the k-th nearest, itself included, of the wanted rows, infinite for others; and the pairs compared."""
-        every, rows = np.arange(self.count), np.flatnonzero(wanted)
-        out = np.full(self.count, np.inf)
+    def core_distances(self, wanted: Mask, k: int) -> tuple[Array, int]:
+        """Return the loss of the k-th nearest, itself included, of the wanted rows; and the pairs compared."""
+        every = np.arange(self.count)
+        rows = np.flatnonzero(wanted)
+        distances = np.full(self.count, np.inf)
         if k > self.count:
-            return out, 0
+            return distances, 0
 
-        def look(some: Index) -> Array:
+        def kth_nearest(some: Index) -> Array:
             # A copy, since a view would keep all of the tile.
             return np.partition(self.between(some, every), k - 1, axis=1)[:, k - 1].copy()
 
-        out[rows] = self._sweep("nearest", look, rows, self.count)
-        return out, rows.size * (self.count - 1)
+        distances[rows] = self._sweep("core distances", kth_nearest, rows, self.count)
+        return distances, rows.size * (self.count - 1)
 
-    def reach(self, labels: Labels, core: Mask, own: Array, *, others: bool = False) -> Array:
-        """Return the loss at which each row reaches its cluster; see :mod:`mcgta.clustering.membership`. Infinite for noise.
-
-        ``others`` leaves the row itself out of its cluster.
-        """
-        out = np.full(self.count, np.inf)
+    def cluster_reachability(self, labels: Labels, core: Mask, core_distances: Array, *, others: bool = False) -> Array:
+        """Return the loss at which each row reaches its cluster, infinite for noise."""
         pieces = []
         for label in range(labels.max(initial=-1) + 1):
             members = np.flatnonzero(labels == label)
@@ -168,36 +182,43 @@ class BruteForceSearch:
             side = max(1, self.entries // max(anchors.size, 1))
             pieces += [(members[part], anchors) for part in tiles(members.size, side)]
 
-        def look(piece: tuple[Index, Index]) -> Array:
+        def least_reach(piece: tuple[Index, Index]) -> Array:
             rows, anchors = piece
-            reach = np.maximum(np.maximum(self.between(rows, anchors), 0.0), own[anchors])
+            reach = np.maximum(np.maximum(self.between(rows, anchors), 0.0), core_distances[anchors])
             if others:
                 reach[rows[:, None] == anchors] = np.inf
             return reach.min(axis=1, initial=np.inf)
 
-        with stage("strengths", len(pieces)) as advance:
-            for (rows, _), found in zip(pieces, run(look, pieces), strict=True):
-                out[rows] = found
+        reachability = np.full(self.count, np.inf)
+        with stage("reachability", len(pieces)) as advance:
+            for (rows, _), values in zip(pieces, run(least_reach, pieces), strict=True):
+                reachability[rows] = values
                 advance(1)
-        return out
+        return reachability
 
-    def span(self, min_samples: int) -> tuple[Index, Index, Array, Array, int]:
-        """Return the edges (i, j, weight) of a minimum spanning tree of mutual reachability, core distances, pairs compared."""
-        core, exact = self.own(np.ones(self.count, dtype=bool), min_samples)
-        order, weight, end = self._walk("spanning tree", core, core, np.asarray)
-        return end[order[1:]], order[1:], weight[order[1:]], core, exact + self._pairs(self.count)
+    def spanning_tree(self, min_samples: int) -> SpanningTree:
+        """Return a minimum spanning tree of mutual reachability, by the walk of Prim (1957)."""
+        core_distances, comparisons = self.core_distances(np.ones(self.count, dtype=bool), min_samples)
+        walk = self._walk("spanning tree", core_distances, core_distances, np.asarray)
+        later = walk.order[1:]
+        return SpanningTree(walk.end[later], later, walk.nearest[later], core_distances, comparisons + self._pairs)
 
-    def order(self, min_samples: int) -> tuple[Index, Array, Array, Index, int]:
-        """Return the rows in the order of OPTICS, reachability, core distance and predecessor of each row, pairs compared."""
-        core, exact = self.own(np.ones(self.count, dtype=bool), min_samples)
-        core = rounded(core)
-        order, reach, before = self._walk("ordering", core, np.zeros(self.count), rounded)
-        return order, reach, core, before, exact + self._pairs(self.count)
+    def ordering(self, min_samples: int) -> Ordering:
+        """Return the ordering of OPTICS, without a largest radius."""
+        exact, comparisons = self.core_distances(np.ones(self.count, dtype=bool), min_samples)
+        core_distances = round_as_optics(exact)
+        walk = self._walk("ordering", core_distances, np.zeros(self.count), round_as_optics)
+        return Ordering(walk.order, walk.nearest, core_distances, walk.end, comparisons + self._pairs)
 
-    def _walk(self, name: str, core: Array, floor: Array, read: Callable[[Array], Array]) -> tuple[Index, Array, Index]:
-        """Visit all rows from the first, always the nearest; return their order, how near each was, and to whom."""
-        nearest, end = np.full(self.count, np.inf), np.full(self.count, -1)
-        outside, order = np.arange(1, self.count), np.zeros(self.count, dtype=np.int64)
+    def _walk(self, name: str, core_distances: Array, floor: Array, read: Callable[[Array], Array]) -> _Walk:
+        """Visit all rows from the first one on, always the nearest of those left.
+
+        ``floor`` (N,) is the least reachability of a row, and ``read`` changes losses before they are looked at.
+        """
+        nearest = np.full(self.count, np.inf)
+        end = np.full(self.count, -1)
+        outside = np.arange(1, self.count)
+        order = np.zeros(self.count, dtype=np.int64)
         with stage(name, self.count - 1) as advance:
             for step in range(1, self.count):
                 left = outside[: self.count - step]
@@ -207,33 +228,29 @@ class BruteForceSearch:
                 else:
                     parts = [left[part] for part in tiles(left.size, self.share)]
                     losses = np.concatenate([*run(partial(self.between, here), parts)], axis=1)[0]
-                order[step] = step_outside(outside, left.size, read(losses), int(here[0]), core, floor, nearest, end)
+                row = int(here[0])
+                order[step] = step_outside(outside, left.size, read(losses), row, core_distances, floor, nearest, end)
                 advance(1)
-        return order, nearest, end
+        return _Walk(order, nearest, end)
 
-    def _sweep(self, name: str, look: Callable[[Index], Array], rows: Index, width: int) -> Array:
-        """Join what a function finds for some rows at a time, which it compares with ``width`` others."""
+    def _sweep(self, name: str, look: Callable[[Index], Values], rows: Index, width: int) -> Values | Array:
+        """Join what a function returns for some rows at a time, which it compares with ``width`` others."""
         parts = [rows[part] for part in tiles(rows.size, max(1, self.entries // max(width, 1)))]
-        found = []
+        results = []
         with stage(name, rows.size) as advance:
             for part, values in zip(parts, run(look, parts), strict=True):
-                found.append(values)
+                results.append(values)
                 advance(part.size)
-        return np.concatenate(found) if found else np.empty(0)
+        return np.concatenate(results) if results else np.empty(0)
 
     @property
     def _side(self) -> int:
         """Rows and columns of a tile."""
         return int(np.sqrt(self.entries))
 
-    @staticmethod
-    def _pairs(count: int) -> int:
-        return count * (count - 1) // 2
-
-
-def rounded(values: Array) -> Array:
-    """Round as scikit-learn's OPTICS does, so that its ties are ours."""
-    return np.around(values, decimals=np.finfo(np.float64).precision)
+    @property
+    def _pairs(self) -> int:
+        return self.count * (self.count - 1) // 2
 
 
 def _consecutive(rows: Index) -> Index | slice:
@@ -241,11 +258,3 @@ def _consecutive(rows: Index) -> Index | slice:
     if rows.size and rows[-1] - rows[0] == rows.size - 1:
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return rows
-
-
-def find_roots(parent: Index) -> Index:
-    """Return the root of each, given the next one on the way there."""
-    roots = parent
-    while (roots[roots] != roots).any():
-        roots = roots[roots]
-    return roots

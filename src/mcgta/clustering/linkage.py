@@ -1,17 +1,27 @@
 """DBSCAN at every radius: one spanning tree of mutual reachability, cut where the radius says.
 
-Two cores hang together at eps where the tree joins them by edges up to eps (single linkage of mutual reachability), and a
-row is a core where its own core distance is at most eps. What is left is the border: rows within eps of a core.
+Two core rows hang together at eps where the tree joins them by edges up to eps (single linkage of mutual reachability), and
+a row is core where its core distance is at most eps. What is left is the border: rows within eps of a core row.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from mcgta.clustering.clustering import NeighborSearch
+import numpy as np
+
 from mcgta.clustering.labels import drop_small, number
+from mcgta.clustering.neighbor_search import NeighborSearch
 from mcgta.kernels.tree.hierarchy import labels_at, single_linkage
-from mcgta.runtime.types import Array, Labels
+from mcgta.runtime.types import Array, Index, Labels
+
+
+class RadiusCut(NamedTuple):
+    """The labels (N,) of DBSCAN at a radius."""
+
+    labels: Labels
+    eps: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,23 +30,103 @@ class SingleLinkage:
 
     Attributes
     ----------
-    core : (N,) loss of each one's ``min_samples``-th nearest, itself included
+    core_distances : (N,) loss of each one's ``min_samples``-th nearest, itself included
     linkage : (N - 1, 4) merges, as SciPy writes them
-    near : who knows who is within a radius of whom
+    search : which knows what is within a radius
+    min_samples : observations that make a place dense
+    comparisons : pairs compared to find the hierarchy
     """
 
-    core: Array
+    core_distances: Array
     linkage: Array
-    near: NeighborSearch
+    search: NeighborSearch
+    min_samples: int
+    comparisons: int = 0
 
     @classmethod
-    def of(cls, near: NeighborSearch, min_samples: int) -> SingleLinkage:
-        """Make it for those that stand in a dense place with ``min_samples`` observations."""
-        i, j, weights, core, _ = near.span(min_samples)
-        return cls(core, single_linkage(i, j, weights), near)
+    def of(cls, search: NeighborSearch, min_samples: int) -> SingleLinkage:
+        """Make it for places that are dense with ``min_samples`` observations."""
+        if not 1 <= min_samples <= len(search):
+            raise ValueError(
+                f"min_samples={min_samples} must be from 1 to the number of observations, {len(search)}: else no place is dense"
+            )
+        tree = search.spanning_tree(min_samples)
+        linkage = single_linkage(tree.i, tree.j, tree.weight)
+        return cls(tree.core_distances, linkage, search, min_samples, tree.comparisons)
+
+    @property
+    def heights(self) -> Array:
+        """The (N - 1,) radii at which places hang together, ascending."""
+        return self.linkage[:, 2]
 
     def labels_at(self, eps: float, *, min_cluster_size: int = 1) -> Labels:
         """Return DBSCAN's labels for a radius."""
-        cores = labels_at(self.linkage, self.core, eps)
-        labels, _ = self.near.border(eps, cores)
+        cores = labels_at(self.linkage, self.core_distances, eps)
+        labels, _ = self.search.border(eps, cores)
         return number(drop_small(labels, min_cluster_size))
+
+    def cut(self, n_clusters: int, *, min_cluster_size: int = 1) -> RadiusCut:
+        """Return DBSCAN's labels at the merge height with exactly ``n_clusters`` clusters and the least noise.
+
+        Of heights with equally much noise the one that stands for the largest interval of radii is taken, up to the next
+        height; then the lowest.
+
+        Clusters are counted along the merges, all heights at once. Only where ``min_cluster_size`` matters, and border rows
+        decide, are heights looked at one by one: those with the least noise that is possible first.
+        """
+        heights = np.unique(self.heights[np.isfinite(self.heights)])
+        sure = self._count_components(heights, min_cluster_size)  # by core rows alone
+        most = self._count_components(heights, 1)
+        noise = self._count_unreached(heights)
+        interval = np.diff(heights, append=np.inf)
+        possible = np.flatnonzero((sure <= n_clusters) & (n_clusters <= most))
+        best: tuple[tuple[float, ...], RadiusCut] | None = None
+        for k in possible[np.lexsort((-interval[possible], noise[possible]))].tolist():
+            if best is not None and (noise[k], -interval[k], heights[k]) > best[0]:
+                break
+            eps = float(heights[k])
+            labels = self.labels_at(eps, min_cluster_size=min_cluster_size)
+            key = (float(np.count_nonzero(labels < 0)), -float(interval[k]), eps)
+            if labels.max(initial=-1) + 1 == n_clusters and (best is None or key < best[0]):
+                best = key, RadiusCut(labels, eps)
+        if best is None:
+            raise ValueError(self._why_not(n_clusters, min_cluster_size, most))
+        return best[1]
+
+    def _count_components(self, heights: Array, size: int) -> Index:
+        """Return how many components of at least ``size`` core rows there are at each height."""
+        count = self.core_distances.size
+        sizes = np.concatenate([np.ones(count), self.linkage[:, 3]])
+        birth = np.concatenate([self.core_distances, self.heights])
+        death = np.full(birth.size, np.inf)
+        for side in range(2):
+            death[self.linkage[:, side].astype(np.int64)] = self.heights
+        large = sizes >= size
+        born = np.searchsorted(np.sort(birth[large]), heights, side="right")
+        gone = np.searchsorted(np.sort(death[large]), heights, side="right")
+        return np.asarray(born - gone)
+
+    def _count_unreached(self, heights: Array) -> Index:
+        """Return how many rows are neither core nor within reach of a core row at each height."""
+        count = self.core_distances.size
+        one = np.zeros(count, dtype=np.int64)
+        entry = self.search.cluster_reachability(one, np.ones(count, dtype=bool), self.core_distances)
+        return np.asarray(count - np.searchsorted(np.sort(entry), heights, side="right"))
+
+    def _why_not(self, n_clusters: int, min_cluster_size: int, counts: Index) -> str:
+        """Say how many clusters there are at some radius."""
+        asked = f"n_clusters={n_clusters} is not possible with min_samples={self.min_samples}"
+        if min_cluster_size > 1:
+            asked += f" and min_cluster_size={min_cluster_size}"
+        most = int(counts.max(initial=0))
+        if most == 0 or n_clusters > most:
+            return f"{asked}: there are at most {most} clusters at any merge height"
+        if min_cluster_size > 1:
+            return f"{asked}: no merge height has exactly so many clusters of that size, and none more than {most} of any size"
+        return f"{asked}: there are {_listed(np.unique(counts))} clusters, depending on the merge height"
+
+
+def _listed(counts: Index) -> str:
+    """Say ascending numbers, runs of them by their ends."""
+    runs = np.split(counts, np.flatnonzero(np.diff(counts) > 1) + 1)
+    return " or ".join(f"{part[0]}" if part.size == 1 else f"{part[0]} to {part[-1]}" for part in runs)

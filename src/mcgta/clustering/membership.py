@@ -2,7 +2,7 @@
 
 An observation *reaches* a cluster at the loss
 
-    reach = min over the cluster's anchors c of max(M(i, c), own(c)),
+    reach = min over the cluster's anchors c of max(M(i, c), core distance of c),
 
 the smallest radius at which it would still be attached to an anchor that itself stands in a dense place. Anchors are
 DBSCAN's core observations, or all members for other algorithms. A new observation goes to the cluster it reaches first,
@@ -22,24 +22,24 @@ from mcgta.runtime.types import Array, Index, Labels
 
 @dataclass(frozen=True, eq=False)
 class Membership(Archived):
-    """What is needed of a clustering to place new observations.
+    """The part of a clustering that new observations are placed by.
 
     Attributes
     ----------
     anchors : (A,) rows of the observations that hold the clusters together
     labels : (A,) their clusters
-    own : (A,) the loss at which each stands in a dense place
+    core_distances : (A,) the loss at which each stands in a dense place
     radii : (K,) the loss up to which each cluster takes in observations
     """
 
     anchors: Index
     labels: Labels
-    own: Array
+    core_distances: Array
     radii: Array
 
     def __post_init__(self) -> None:
-        if not self.anchors.shape == self.labels.shape == self.own.shape or self.anchors.ndim != 1:
-            raise ValueError("anchors, labels and own must have one entry for each anchor")
+        if not self.anchors.shape == self.labels.shape == self.core_distances.shape or self.anchors.ndim != 1:
+            raise ValueError("anchors, labels and core_distances must have one entry for each anchor")
         if self.labels.size and not 0 <= self.labels.min() <= self.labels.max() < self.radii.size:
             raise ValueError("labels names a cluster without radius")
 
@@ -47,7 +47,7 @@ class Membership(Archived):
     def of(cls, clustering: Clustering) -> Membership:
         """Read the anchors off a clustering."""
         anchors = np.flatnonzero(clustering.core)
-        return cls(anchors, clustering.labels[anchors], clustering.own[anchors], clustering.radii)
+        return cls(anchors, clustering.labels[anchors], clustering.core_distances[anchors], clustering.radii)
 
     def renumbered(self, rank: Index) -> Membership:
         """Return the same with other numbers for the clusters: ``rank`` (K,) is the new one of each."""
@@ -59,7 +59,7 @@ class Membership(Archived):
         """Return the same with the anchors in another order."""
         standing = np.argsort(self.anchors, kind="stable")
         index = standing[np.searchsorted(self.anchors, anchors, sorter=standing)]
-        return Membership(self.anchors[index], self.labels[index], self.own[index], self.radii)
+        return Membership(self.anchors[index], self.labels[index], self.core_distances[index], self.radii)
 
     def assign(self, losses: Array) -> tuple[Labels, Array]:
         """Place new observations.
@@ -75,7 +75,7 @@ class Membership(Archived):
         """
         if self.anchors.size == 0:
             return np.full(losses.shape[0], -1, dtype=np.int64), np.zeros(losses.shape[0])
-        reach = np.maximum(np.maximum(losses, 0.0), self.own)
+        reach = np.maximum(np.maximum(losses, 0.0), self.core_distances)
         best = reach.argmin(axis=1)
         return self.place(reach[np.arange(best.size), best], best)
 
@@ -86,10 +86,11 @@ class Membership(Archived):
         return np.where(taken, labels, -1), np.where(taken, self._strength(reach, labels), 0.0)
 
     def strengths_at(self, reach: Array, labels: Labels) -> Array:
-        """Strength of observations of the fit that reach their clusters at these losses; 0 for noise."""
-        out, inside = np.zeros(labels.shape), labels >= 0
-        out[inside] = self._strength(reach[inside], labels[inside])
-        return out
+        """Return the strength of observations of the fit that reach their clusters at these losses; 0 for noise."""
+        strengths = np.zeros(labels.shape)
+        inside = labels >= 0
+        strengths[inside] = self._strength(reach[inside], labels[inside])
+        return strengths
 
     def _strength(self, reach: Array, labels: Labels) -> Array:
         radius = self.radii[labels]

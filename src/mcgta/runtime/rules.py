@@ -6,7 +6,7 @@ import difflib
 import numbers
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,7 @@ class Rule:
     level : a text that gives a significance level is allowed
     """
 
-    words: tuple[str, ...] = ()
+    words: Collection[str] = ()
     integer: tuple[float, float] | None = None
     real: tuple[float, float] | None = None
     above: bool = False
@@ -147,7 +147,7 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def suggest(value: Any, words: Sequence[str]) -> str:
+def suggest(value: Any, words: Collection[str]) -> str:
     """Return a hint at the nearest allowed word."""
     if not isinstance(value, str):
         return ""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.clustering.clustering import CLUSTERERS
+from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.runtime.rules import INF, Rule, suggest
 from mcgta.settings import RULES, check_parameters, names_of
 
@@ -44,7 +44,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
 """What is tried of parameters that neither the grid nor the estimator sets; ``n_neighbors`` by ``NEIGHBORS``."""
 
 QUANTILES = tuple(np.linspace(0.2, 0.95, 31).round(3).tolist())
-"""The same for the radius, but for HDBSCAN, which needs none."""
+"""The same for the radius, but for clusterers that need none."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Grid:
         for name in RADIUS:
             if name in self.values:
                 return name, self.values[name]
-        return ("eps", (0.0,)) if clusterer == "hdbscan" else ("eps_quantile", QUANTILES)
+        return ("eps_quantile", QUANTILES) if get_clusterer(clusterer).tunes_eps else ("eps", (0.0,))
 
     def __len__(self) -> int:
         return sum(len(self.radii(density["clusterer"])[1]) for *_, density in self.steps())
