@@ -22,6 +22,7 @@ from mcgta.inference.pair_test import GoodnessOfFit, PairTest, calibrated_test, 
 from mcgta.inference.significance import Significance
 from mcgta.observations import read_features, read_new, sort_observations
 from mcgta.pipeline import Algorithm, Stages
+from mcgta.positions.metrics import Metric
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.parallel import threads
 from mcgta.runtime.progress import note, reporting, stage
@@ -832,7 +833,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_is_fitted(self)
         params, chosen = dict(self._algorithm.asked), dict(self._algorithm.chosen)
         for name in ("metric", "clusterer", "progress"):
-            if not isinstance(params[name], (str, bool)):
+            if not isinstance(params[name], (str, bool, Metric)):
                 raise ValueError(
                     f"{name}={params[name]!r} is code, and cannot be saved in a file without pickle; save local_models_ and "
                     "semivariogram_ instead"

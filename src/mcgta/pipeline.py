@@ -17,6 +17,7 @@ from mcgta.inference.null_distribution import draw_null
 from mcgta.inference.significance import Significance
 from mcgta.kernels.gaussians.wasserstein import null_expectation
 from mcgta.observations import DEFAULT_NEIGHBORS, Observations, check_columns, check_neighbors, sort_observations
+from mcgta.positions.metrics import get_metric
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.memory import budget, check_memory, count_tables, needed_bytes
@@ -25,7 +26,7 @@ from mcgta.runtime.rules import draw_seed, read_level
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.selection.noise import assign_noise
-from mcgta.settings import check_parameters
+from mcgta.settings import build_metric, check_parameters
 from mcgta.stages.dissimilarity.dissimilarity import (
     FEATURE_BASED,
     NEEDS_DEFINITE,
@@ -103,9 +104,8 @@ class Algorithm:
     def read(self, X: Array, names: Any, positions: Any, groups: Any) -> Observations:
         """Check the observations against the parameters, and sort them."""
         check_columns(X, names, self.dissimilarity)
-        places = read_positions(
-            positions, X.shape[0], groups=groups, metric=self.metric, metric_params=self.metric_params
-        )
+        metric = build_metric(self.metric, self.metric_params)
+        places = read_positions(positions, X.shape[0], groups=groups, metric=metric)
         seed = draw_seed(self.random_state)
         data = sort_observations(X, places, n_neighbors=self.n_neighbors, lags=self.lags, seed=seed)
         options = {name: self.params[name] for name in ("covariance", "alpha", "prior", "dissimilarity")}
@@ -239,7 +239,7 @@ class Algorithm:
 
         ``neighbors`` are to be listed of each; see :meth:`listed_neighbors`.
         """
-        distances = self.metric == "precomputed" or callable(self.metric)
+        distances = get_metric(self.metric).has_matrix
         size, room = (count, features * (self.lags + 1)), budget(self.max_memory)
         whole = count_tables(self.clusterer, dense=True, distances=distances)
         backend = choose_backend(
@@ -257,9 +257,7 @@ class Algorithm:
         """Return how many neighbours of each observation are listed; none along time, where neighbourhoods are windows."""
         if self.dissimilarity in FEATURE_BASED or self.local_models is not None:
             return 0
-        shape: tuple[int, ...] = () if positions is None else np.shape(positions)
-        along_time = self.metric in ("auto", "time") and (len(shape) < 2 or shape[1] == 1)
-        if along_time and not hasattr(positions, "geom_type") and self.weights == "uniform":
+        if get_metric(self.metric).may_be_chain(positions) and self.weights == "uniform":
             return 0
         return DEFAULT_NEIGHBORS if self.n_neighbors == "auto" else int(self.n_neighbors)
 

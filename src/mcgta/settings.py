@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 
 from mcgta.clustering.clustering import CLUSTERERS
-from mcgta.positions.positions import METRICS
+from mcgta.positions.metrics import METRICS, Metric, SpaceTime
 from mcgta.runtime.rules import INF, Rule, check_value, read_level
 from mcgta.stages.dissimilarity.dissimilarity import DISSIMILARITIES, FEATURE_BASED, TRANSPORT
 from mcgta.stages.local_models import COVARIANCES, LocalModels
@@ -29,7 +29,7 @@ RULES: dict[str, Rule] = {
     "prior_components": Rule(integer=(1, INF), none=True),
     "prior_strength": Rule(real=(0, INF), above=True, none=True),
     "dissimilarity": Rule(words=("auto", *DISSIMILARITIES)),
-    "metric": Rule(words=METRICS, function=True),
+    "metric": Rule(words=METRICS, function=True, kinds=(Metric,)),
     "metric_params": Rule(mapping=True, none=True),
     "semivariogram": Rule(words=(*MODELS, "empirical"), kinds=(Semivariogram,)),
     "bins": Rule(integer=(4, INF), edges=True),
@@ -119,6 +119,17 @@ def check_metric_params(metric: Any, metric_params: Any) -> None:
     """Raise a ValueError where the metric has no parameters."""
     if metric_params is not None and metric != "spacetime":
         raise ValueError(f"metric_params={metric_params!r} has no effect with metric={metric!r}")
+
+
+def build_metric(metric: Any, metric_params: Mapping[str, Any] | None) -> Any:
+    """Return the metric with its parameters, which only space and time have."""
+    if metric_params is None:
+        return metric
+    check_metric_params(metric, metric_params)
+    unknown = sorted(set(metric_params) - {"time_scale", "space"})
+    if unknown:
+        raise ValueError(f"metric_params has unknown keys {unknown}; metric='spacetime' knows 'time_scale' and 'space'")
+    return SpaceTime(**metric_params)
 
 
 def _check_takes_distances(clusterer: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mcgta import MCGTA, read_positions
+from mcgta.positions.metrics import SpaceTime
 
 COUNT = 120
 
@@ -97,15 +98,14 @@ def test_time_takes_one_column(series):
 
 @pytest.mark.parametrize("metric", ["euclidean", "haversine", "spacetime"])
 def test_a_metric_of_space_needs_positions(series, metric):
-    params = {"metric_params": {"time_scale": 1.0}} if metric == "spacetime" else {}
-    refused(f"metric='{metric}' needs positions=, got None; without positions", series, None, metric=metric, **params)
+    refused(f"metric='{metric}' needs positions=, got None; without positions", series, None, metric=metric)
 
 
 def test_a_date_beside_coordinates_is_refused_with_the_metric_that_takes_it(series):
     import pandas
 
     frame = pandas.DataFrame({"x": np.arange(120.0), "when": pandas.to_datetime(np.arange(120), unit="D")})
-    refused(r"positions has a datetime column beside coordinates; use metric='spacetime'", series, frame)
+    refused(r"positions has a datetime column beside coordinates; use metric=SpaceTime", series, frame)
 
 
 def test_positions_all_at_one_place_are_refused(series):
@@ -185,30 +185,30 @@ def test_a_sphere_takes_two_columns(series, width):
     )
 
 
-@pytest.mark.parametrize(
-    ("params", "said"),
-    [
-        (None, r"metric='spacetime' needs metric_params=\{'time_scale': ...\}: the units of distance"),
-        ({}, r"metric='spacetime' needs metric_params=\{'time_scale': ...\}"),
-        ({"time_scale": 0}, r"metric_params\['time_scale'\]=0 must be a positive number"),
-        ({"time_scale": -1.0}, r"metric_params\['time_scale'\]=-1.0 must be a positive number"),
-        ({"time_scale": np.nan}, r"metric_params\['time_scale'\]=nan must be a positive number"),
-        ({"time_scale": np.inf}, r"metric_params\['time_scale'\]=inf must be a positive number"),
-        ({"time_scale": "1 h"}, r"metric_params\['time_scale'\]='1 h' must be a positive number"),
-        ({"time_scale": True}, r"metric_params\['time_scale'\]=True must be a positive number"),
-        ({"time_scale": 1, "space": "cube"}, r"metric_params\['space'\]='cube' is not one of euclidean, haversine"),
-        ({"time_scale": 1, "speed": 2}, r"metric_params has unknown keys \['speed'\]; .*'time_scale' and 'space'"),
-    ],
-    ids=repr,
-)
-def test_space_and_time_need_a_scale_between_them(series, params, said):
-    refused(said, series, np.random.default_rng(0).uniform(size=(COUNT, 3)), metric="spacetime", metric_params=params)
+@pytest.mark.parametrize("scale", [0, -1.0, np.nan, np.inf, "1 h", True, 1j])
+def test_a_scale_of_time_must_be_a_positive_number(scale):
+    said = re.escape(f"time_scale={scale!r} is not allowed: time_scale must be a number > 0")
+    with pytest.raises(ValueError, match=said):
+        SpaceTime(scale)
+
+
+def test_a_kind_of_space_that_is_not_known_is_refused_with_the_nearest():
+    said = r"space='haversin' is not allowed: .* one of 'auto', 'euclidean', 'haversine'; did you mean 'haversine'\?"
+    with pytest.raises(ValueError, match=said):
+        SpaceTime(1.0, "haversin")
+
+
+def test_space_and_time_need_a_scale_between_them(series):
+    said = r"metric='spacetime' needs a time_scale: the units of distance .*; pass metric=SpaceTime\(time_scale=...\)"
+    places = np.random.default_rng(0).uniform(size=(COUNT, 3))
+    refused(said, series, places, metric="spacetime")
+    refused(said, series, places, metric=SpaceTime())
 
 
 def test_space_and_time_need_both_and_one_time_only(series):
     import pandas
 
-    params = {"metric": "spacetime", "metric_params": {"time_scale": 1.0}}
+    params = {"metric": SpaceTime(1.0)}
     refused("takes coordinates and a time, got one column of positions", series, np.arange(120.0), **params)
     dates = pandas.to_datetime(np.arange(120), unit="D")
     frame = pandas.DataFrame({"x": np.arange(120.0), "begin": dates, "end": dates})
@@ -264,9 +264,10 @@ def test_an_error_in_the_function_is_the_users_to_see(series):
         make(metric=broken).fit(series.X, positions=series.positions)
 
 
-def test_a_metric_unknown_to_read_positions_is_refused_with_the_list():
-    with pytest.raises(ValueError, match="metric='manhattan' is not one of auto, time, euclidean, haversine"):
-        read_positions([1.0, 2.0], 2, metric="manhattan")
+def test_a_metric_unknown_to_read_positions_is_refused_with_the_list_and_the_nearest():
+    said = r"metric='euclid' is not allowed: metric must be one of 'auto', 'time', .*; did you mean 'euclidean'\?"
+    with pytest.raises(ValueError, match=said):
+        read_positions([1.0, 2.0], 2, metric="euclid")
 
 
 # ---------------------------------------------------------------------- groups

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from mcgta import MCGTA
+from mcgta.positions.metrics import SpaceTime
 
 
 def model(**params):
@@ -110,7 +111,7 @@ def test_columns_named_longitude_and_latitude_are_a_sphere_in_either_order(row, 
     plain = model(metric="haversine").fit(X, positions=np.column_stack([lon, lat]))
     for columns in ({names[0]: lon, names[1]: lat}, {names[1]: lat, names[0]: lon}):
         fitted = model().fit(X, positions=frame(columns))
-        assert fitted.positions_.metric == "haversine"
+        assert fitted.positions_.metric.name == "haversine"
         assert fitted.semivariogram_.unit == "m"
         np.testing.assert_array_equal(fitted.positions_.coordinates, plain.positions_.coordinates)
         np.testing.assert_array_equal(fitted.labels_, plain.labels_)
@@ -118,7 +119,7 @@ def test_columns_named_longitude_and_latitude_are_a_sphere_in_either_order(row, 
 
 def test_other_columns_are_a_plane(plane):
     fitted = model().fit(plane.X, positions=pd.DataFrame(plane.positions, columns=["x", "y"]))
-    assert fitted.positions_.metric == "euclidean"
+    assert fitted.positions_.metric.name == "euclidean"
     np.testing.assert_array_equal(fitted.labels_, plane.truth)
 
 
@@ -128,7 +129,7 @@ def test_points_in_degrees_are_a_sphere(row):
     points = gpd.GeoSeries(gpd.points_from_xy(lon, lat), crs="EPSG:4326")
     for positions in (points, gpd.GeoDataFrame({"kind": range(32)}, geometry=points)):
         fitted = model().fit(X, positions=positions)
-        assert fitted.positions_.metric == "haversine"
+        assert fitted.positions_.metric.name == "haversine"
         np.testing.assert_array_equal(fitted.positions_.coordinates, plain.positions_.coordinates)
         np.testing.assert_array_equal(fitted.labels_, plain.labels_)
 
@@ -136,7 +137,7 @@ def test_points_in_degrees_are_a_sphere(row):
 def test_points_in_a_projection_are_a_plane(plane):
     places = 1000 * plane.positions + [400_000, 5_500_000]
     fitted = model().fit(plane.X, positions=gpd.GeoSeries(gpd.points_from_xy(*places.T), crs="EPSG:32633"))
-    assert fitted.positions_.metric == "euclidean"
+    assert fitted.positions_.metric.name == "euclidean"
     np.testing.assert_array_equal(fitted.positions_.coordinates, places)
     np.testing.assert_array_equal(fitted.labels_, plane.truth)
 
@@ -145,7 +146,7 @@ def test_space_and_time_take_the_datetime_column_wherever_it_stands(plane):
     times = pd.to_datetime("2024-01-01") + pd.to_timedelta(np.arange(128) % 8, unit="min")
     x, y = plane.positions.T
     fits = [
-        model(metric="spacetime", metric_params={"time_scale": 1 / 600}).fit(plane.X, positions=pd.DataFrame(columns))
+        model(metric=SpaceTime(1 / 600)).fit(plane.X, positions=pd.DataFrame(columns))
         for columns in ({"x": x, "y": y, "when": times}, {"when": times, "x": x, "y": y})
     ]
     for fitted in fits:

@@ -6,7 +6,7 @@ import difflib
 import numbers
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ class Rule:
 
     Attributes
     ----------
-    words : texts that are allowed
+    words : texts that are allowed; a registry, whose keys they are, may grow later
     integer, real : bounds (low, high) of allowed numbers, low included, high included unless infinite
     above : whether the low bound itself is excluded
     none, flag, function : whether None, True/False, or a callable is allowed
@@ -37,7 +37,7 @@ class Rule:
     level : a text that gives a significance level is allowed
     """
 
-    words: tuple[str, ...] = ()
+    words: Collection[str] = ()
     integer: tuple[float, float] | None = None
     real: tuple[float, float] | None = None
     above: bool = False
@@ -147,12 +147,12 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def suggest(value: Any, words: Sequence[str]) -> str:
+def suggest(value: Any, words: Collection[str]) -> str:
     """Return a hint at the nearest allowed word."""
     if not isinstance(value, str):
         return ""
     plain = value.lower().replace("-", "_").replace(" ", "_")
-    near = difflib.get_close_matches(plain, words, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(plain, list(words), n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

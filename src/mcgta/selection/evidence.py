@@ -18,7 +18,7 @@ from mcgta.selection.noise import ASSIGN, CLASS, score_each_way
 from mcgta.selection.overdispersion import sandwich
 from mcgta.selection.scoring import Scored
 from mcgta.selection.search import FREE, MOST_SCORED, WHOLE, looseness, sample
-from mcgta.settings import RULES, check_metric_params
+from mcgta.settings import RULES, build_metric, check_metric_params
 
 NOISE = {CLASS: (CLASS,), ASSIGN: (ASSIGN,), "best": (CLASS, ASSIGN)}
 """Ways to score noise that are tried."""
@@ -369,7 +369,7 @@ def _prepare(
     if (np.ptp(features, axis=0) == 0).all():
         raise ValueError("X: all features are constant, so there is nothing that clusters could explain")
     check_columns(features, getattr(X, "columns", None), "wasserstein2")
-    places = read_positions(positions, len(features), groups=groups, metric=metric, metric_params=metric_params)
+    places = read_positions(positions, len(features), groups=groups, metric=build_metric(metric, metric_params))
     data = sort_observations(features, places, n_neighbors="auto", lags=0, seed=draw_seed(random_state))
     most = max(MOST_SCORED, min(WHOLE, _NUMBERS // features.shape[1]))
     rows, part = sample(data.positions, data.seed, most=most, size=min(SCORED, most))

@@ -79,7 +79,7 @@ def membership_probabilities(
         return np.tile(shares_of(labels), (labels.size, 1))
     if mixed:
         return mixture_chances(clusters, features)
-    if places.metric == "time":
+    if places.is_chain:
         return chances_along(clusters, features, places, 1.0 / tau)
     return chances_around(clusters, features, places, labels, 1.0 / tau, seed)
 

@@ -15,8 +15,9 @@ from mcgta.clustering.backend import Backend
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.observations import Observations, check_columns, check_group_names, need_groups, sort_observations
 from mcgta.pipeline import Algorithm, Stages
+from mcgta.positions.distances import read_distances
 from mcgta.positions.positions import Positions
-from mcgta.positions.reading import read_distances, read_positions
+from mcgta.positions.reading import read_positions
 from mcgta.runtime.parallel import tiles
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Labels, Mask
@@ -114,7 +115,7 @@ def join_positions(places: Positions, count: int, positions: Any, groups: Any) -
     Without positions, which the fit must have been without too, every group goes on a step a row.
     """
     need_groups(places, groups)
-    if places.metric == "precomputed":
+    if not places.metric.has_coordinates:
         shape = (count, len(places) + count)
         if positions is None:
             raise ValueError(
@@ -142,7 +143,7 @@ def _go_on(places: Positions, new: Positions) -> Positions:
 
 def _report_repeated(data: Observations, fitted: int) -> None:
     """Warn of new times that the fit has already, as it would be of repeated ones: rows may have been given twice."""
-    if data.positions.metric != "time":
+    if not data.positions.is_chain:
         return
     times, groups, new = data.positions.coordinates[:, 0], data.positions.groups, data.order >= fitted
     moment = np.cumsum(np.r_[0, (times[1:] != times[:-1]) | (groups[1:] != groups[:-1])])
@@ -251,7 +252,7 @@ def _same_reach(then: TreeSearch, now: TreeSearch) -> bool:
     places = now.loss.positions
     if low == high or now.loss.beta == 0:
         return True
-    if places.metric != "time":
+    if not places.is_chain:
         return False
     slack = places.rounding
     for times in np.split(places.coordinates[:, 0], np.flatnonzero(np.diff(places.groups)) + 1):

@@ -17,6 +17,7 @@ from mcgta.positions.reading import read_positions
 from mcgta.runtime.parallel import tiles
 from mcgta.runtime.rules import INF, Rule, check_value
 from mcgta.runtime.types import Array, Index, Mask
+from mcgta.settings import build_metric
 
 BLOCKS_A_FOLD = 4
 _TILE = 1024
@@ -86,7 +87,7 @@ class BlockSplit(BaseCrossValidator):
         ``positions`` and ``groups`` are as in :meth:`mcgta.MCGTA.fit`; without positions the order of the rows is time.
         ``y`` is ignored.
         """
-        places = read_positions(positions, len(X), groups=groups, metric=self.metric, metric_params=self.metric_params)
+        places = read_positions(positions, len(X), groups=groups, metric=build_metric(self.metric, self.metric_params))
         yield from self.split_positions(places)
 
     def split_positions(self, places: Positions) -> list[Fold]:

@@ -246,8 +246,6 @@ def _parameters(model: MCGTA, n_jobs: int | None) -> dict[str, Any]:
     asked, places = dict(model._algorithm.asked), model.positions_
     asked["metric"] = places.metric if places.matrix is None else "precomputed"
     asked["metric_params"] = None
-    if places.metric == "spacetime":
-        asked["metric_params"] = {"time_scale": places.time_scale, "space": places.space}
     asked["random_state"], asked["progress"] = model._seed, False
     asked["n_jobs"] = asked["n_jobs"] if n_jobs is None else n_jobs
     return asked
@@ -257,7 +255,7 @@ def _fit(params: dict[str, Any], X: Array, places: Positions, rows: Index) -> La
     """Cluster some rows; return their labels."""
     part = places.take(rows)
     groups = part.groups
-    if places.metric == "time":  # rows are in order of time
+    if places.is_chain:  # rows are in order of time
         groups = np.cumsum(np.r_[False, (np.diff(rows) > 1) | (np.diff(groups) != 0)])
     clusterer, neighbors = params["clusterer"], params["n_neighbors"]
     if neighbors != "auto" and np.bincount(groups).max() < neighbors:

@@ -17,7 +17,7 @@ from mcgta.runtime.progress import Progress
 from mcgta.runtime.rules import INF, Rule, check_value, draw_seed, read_level
 from mcgta.runtime.types import Array
 from mcgta.runtime.warnings import warn
-from mcgta.settings import RULES, check_parameters
+from mcgta.settings import RULES, build_metric, check_parameters
 from mcgta.validation.blocks import BlockSplit, Fold
 from mcgta.validation.fits import Fits
 from mcgta.validation.grid import MODELS, Grid, Values, check_grid, read_grids
@@ -109,7 +109,7 @@ def tune(
     features = read_features(MCGTA(), X, ensure_min_samples=2)
     labels = read_labels(y, features.shape[0])
     places = read_positions(
-        positions, features.shape[0], groups=groups, metric=params["metric"], metric_params=params["metric_params"]
+        positions, features.shape[0], groups=groups, metric=build_metric(params["metric"], params["metric_params"])
     )
     grids = _read_grids(grid, estimator, params, features, places)
     splits = _split(folds, places, labels)
