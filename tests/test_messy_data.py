@@ -152,7 +152,7 @@ def test_features_that_are_no_numbers_are_refused_by_name(X):
 
 
 def test_features_too_large_to_square_are_refused(series):
-    with pytest.raises(ValueError, match=r"X holds .*e\+160, which is too large to square"):
+    with pytest.raises(ValueError, match=r"X holds .*e\+160, which is too large to square, in column \d;"):
         make().fit(series.X * 1e160)
 
 

@@ -20,7 +20,7 @@ from mcgta.clustering.tree_search import TreeSearch, serves
 from mcgta.fit import FITTED, check_fitted
 from mcgta.inference.pair_test import GoodnessOfFit, PairTest, calibrated_test, labelling_test, pair_test
 from mcgta.inference.significance import Significance
-from mcgta.observations import read_features, read_new, sort_observations
+from mcgta.observations import align_positions, read_features, read_new, sort_observations
 from mcgta.pipeline import Algorithm, Stages
 from mcgta.positions.metrics import Metric
 from mcgta.runtime.archive import Archived
@@ -307,7 +307,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         y : ignored
         positions : array-like, frame, geometry column or None
             Where each observation is; see :func:`mcgta.positions.reading.read_positions`. None means that the order of the rows
-            is time.
+            is time, or the index of X where that holds times.
         groups : array-like of labels or None
             The series, slide or machine of each observation. Groups share clusters but no neighbourhoods.
         """
@@ -315,6 +315,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         warn_of_positions_as_target(y)
         shape = type(self)()  # takes note of the columns, which are this estimator's only once the fit has succeeded
         features = read_features(shape, X, ensure_min_samples=2, copy=True)
+        positions = align_positions(X, positions, groups, metric=algorithm.metric)
         plain = settle_plainly(algorithm)
         backend = plain.choose_backend(*features.shape, neighbors=plain.listed_neighbors(positions))
         data = plain.read(features, getattr(shape, "feature_names_in_", None), positions, groups)
@@ -434,6 +435,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
                 params["eps"] = self.eps_
         algorithm = Algorithm(params)
         features = read_features(self, X, reset=False)
+        positions = align_positions(X, positions, groups, metric=self.positions_.metric)
         count = self.labels_.size + features.shape[0]
         listed = 2 * algorithm.listed_neighbors(positions)  # before and after
         backend = algorithm.choose_backend(count, features.shape[1], neighbors=listed)
@@ -813,7 +815,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """Labels and strengths of new observations; ``known`` asks for the strengths of those that the fit knows, too."""
         check_is_fitted(self)
         algorithm, seed = self._algorithm, self._seed
-        new = read_new(self.positions_, read_features(self, X, reset=False), positions, groups)
+        features = read_features(self, X, reset=False)
+        positions = align_positions(X, positions, groups, metric=self.positions_.metric)
+        new = read_new(self.positions_, features, positions, groups)
         return place_new(
             self._refer(),
             new,

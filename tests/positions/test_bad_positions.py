@@ -92,6 +92,41 @@ def test_positions_with_no_or_many_axes_are_refused(series, shape):
     )
 
 
+@pytest.mark.parametrize("metric", ["auto", "euclidean", SpaceTime(1.0)])
+def test_positions_too_large_to_square_are_refused_with_the_largest(series, metric):
+    places = 1e160 * np.random.default_rng(0).uniform(size=(COUNT, 3))
+    said = rf"positions holds {places.max():g}, which is too large to square; use a larger unit, .* at most 1e\+150"
+    refused(said.replace("e+", r"e\+"), series, places, metric=metric)
+
+
+def test_times_are_not_squared_and_may_be_large(series):
+    labels = make().fit(series.X, positions=1e160 * series.positions).labels_
+    np.testing.assert_array_equal(labels, make().fit(series.X, positions=series.positions).labels_)
+
+
+def test_dicts_and_structured_arrays_are_refused_with_the_cure(series):
+    columns = {"x": np.arange(120.0), "y": np.arange(120.0)}
+    refused(r"positions is a dict; pass a table, such as pandas.DataFrame\(positions\)", series, columns)
+    structured = np.rec.fromarrays(list(columns.values()), names=list(columns))
+    refused(r"positions is a structured array with fields \('x', 'y'\); pass a table", series, structured)
+
+
+def test_columns_of_one_name_are_refused(series):
+    import pandas
+
+    frame = pandas.DataFrame(np.ones((COUNT, 3)), columns=["x", "y", "x"])
+    refused("positions has several columns called 'x'; pass each column once", series, frame)
+
+
+def test_masked_positions_are_refused_with_row_and_column(series):
+    places = np.ma.array(np.random.default_rng(0).uniform(size=(COUNT, 2)), mask=False)
+    places[[4, 9], 1] = np.ma.masked
+    refused("positions has 2 masked cells, the first in row 4, column 1; every observation needs", series, places)
+    refused("positions has 2 masked cells, the first in row 4; every", series, places[:, 1])
+    table = np.ma.masked_greater(np.abs(series.positions[:, None] - series.positions), 50)
+    refused("the table of distances holds masked cells; use inf", series, table, metric="precomputed")
+
+
 def test_time_takes_one_column(series):
     refused("metric='time' takes one column of positions, got 2", series, np.ones((COUNT, 2)), metric="time")
 
@@ -316,7 +351,7 @@ def test_prediction_refuses_another_number_of_features(series):
 
 
 def test_prediction_refuses_missing_features(series):
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X: column 0 holds NaN in 10 rows"):
         make().fit(series.X).predict(np.full((10, 2), np.nan))
 
 

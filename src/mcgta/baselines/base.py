@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from mcgta.clustering.labels import number
-from mcgta.observations import check_squares, read_features
+from mcgta.observations import align_positions, check_squares, read_features
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.rules import INF, Rule, check_value, draw_seed
@@ -83,6 +83,8 @@ class Baseline(ClusterMixin, BaseEstimator):
         if positions is not None and not self._looks_at_positions:
             check_length(positions, len(features))
             positions = np.zeros((len(features), 2))  # all at one place
+        elif self._looks_at_positions:
+            positions = align_positions(X, positions, groups, metric=params.get("metric", "auto"))
         metric = build_metric(params.get("metric", "auto"), self._position_params())
         places = read_positions(positions, features.shape[0], groups=groups, metric=metric)
         if self._metrics is not None and places.metric.name not in self._metrics:

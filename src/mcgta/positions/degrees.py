@@ -15,6 +15,8 @@ MAX_LONGITUDE_DEGREES = 180
 MAX_LATITUDE_DEGREES = 90
 MIN_SPREAD_DEGREES = 0.01
 """Places closer together than this (about a kilometre) are not taken for degrees."""
+MIN_OFFSET_DEGREES = 10
+"""Places nearer to longitude and latitude zero than this are taken for a map of one's own."""
 WORLD_SPREAD_DEGREES = (180, 60)
 """Columns that span at least this much are taken for longitudes and latitudes of the whole world."""
 WEB_MERCATOR_RADIUS_M = 6_378_137.0
@@ -95,7 +97,8 @@ def _is_off_origin(place: Array) -> bool:
     """Whether the places are a region away from (0, 0), or all over the world; a map of one's own begins near (0, 0)."""
     spread = np.ptp(place, axis=0)
     offset = np.abs(place).min(axis=0)
-    return bool((offset >= spread / 2).any() or (np.sort(spread)[::-1] >= WORLD_SPREAD_DEGREES).all())
+    away = (offset >= spread / 2) & (offset >= MIN_OFFSET_DEGREES)
+    return bool(away.any() or (np.sort(spread)[::-1] >= WORLD_SPREAD_DEGREES).all())
 
 
 def _ranges(place: Array) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.model_selection import BaseCrossValidator
 
+from mcgta.observations import align_positions
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.parallel import tiles
@@ -87,6 +88,7 @@ class BlockSplit(BaseCrossValidator):
         ``positions`` and ``groups`` are as in :meth:`mcgta.MCGTA.fit`; without positions the order of the rows is time.
         ``y`` is ignored.
         """
+        positions = align_positions(X, positions, groups, metric=self.metric)
         places = read_positions(positions, len(X), groups=groups, metric=build_metric(self.metric, self.metric_params))
         yield from self.split_positions(places)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mcgta.clustering.backend import tables_up_to
 from mcgta.estimator import MCGTA
-from mcgta.observations import check_neighbors, read_features, sort_observations
+from mcgta.observations import align_positions, check_neighbors, read_features, sort_observations
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.progress import Progress
@@ -108,6 +108,7 @@ def tune(
     params = _start(estimator, n_jobs, seed, progress)
     features = read_features(MCGTA(), X, ensure_min_samples=2)
     labels = read_labels(y, features.shape[0])
+    positions = align_positions(X, positions, groups, metric=params["metric"])
     places = read_positions(
         positions, features.shape[0], groups=groups, metric=build_metric(params["metric"], params["metric_params"])
     )
