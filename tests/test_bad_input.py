@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from types import SimpleNamespace
 
+import geopandas as gpd
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 from sklearn.exceptions import NotFittedError
 
-from mcgta import MCGTA, LocalModels
+from mcgta import MCGTA, LocalModels, read_positions
+from mcgta.datasets import make_fields, make_gestures, make_regions, make_series
+from mcgta.features import warn_of_identifiers
 from mcgta.settings import RULES
 
 
@@ -24,16 +30,124 @@ def refused(match, X, model=None, **given):
 
 
 @pytest.mark.parametrize(("value", "said"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
-def test_missing_and_infinite_features_are_refused(series, value, said):
+def test_missing_and_infinite_features_are_refused_with_column_rows_and_cure(series, value, said):
     X = series.X.copy()
-    X[3, 1] = value
-    refused(f"Input X contains {said}", X)
+    X[[3, 7, 8], 1] = value
+    cure = r"drop those rows from X and positions alike, or impute .* sklearn.impute.SimpleImputer$"
+    refused(rf"^X: column 1 holds {said} in 3 rows \(3, 7, 8\); {cure}", X)
 
 
-def test_text_features_are_refused(series):
+def test_every_column_with_missing_features_is_named(series):
+    frame = pd.DataFrame(series.X, columns=["speed", "torque"])
+    frame.loc[10:19, "speed"] = np.nan
+    frame.loc[4, "torque"] = np.inf
+    speed = r"column 'speed' holds NaN in 10 rows \(10, 11, 12, 13, 14, ...\)"
+    said = rf"^X: {speed}, column 'torque' holds infinity in 1 row \(4\);"
+    refused(said, frame)
+    refused(said, pl.from_pandas(frame))
+
+
+@pytest.mark.parametrize("missing", [None, pd.NA])
+def test_missing_objects_are_refused_with_column_and_row(series, missing):
     X = series.X.astype(object)
-    X[3, 1] = "warm"
-    refused("could not convert string to float: 'warm'", X)
+    X[3, 1] = missing
+    refused(r"^X: column 1 (holds NaN|has missing values \(NaN\)) in 1 row \(3\); drop", X)
+
+
+def test_text_features_are_refused_with_column_row_and_cure(series):
+    X = series.X.astype(object)
+    X[[3, 9], 1] = "warm"
+    refused(r"^X: column 1 holds text, such as 'warm', in 2 rows \(3, 9\); encode it as numbers", X)
+    refused("^X: column 'state' holds text", pd.DataFrame(X, columns=["speed", "state"]))
+
+
+def test_masked_features_are_refused_with_row_and_column(series):
+    X = np.ma.masked_greater(series.X, np.sort(series.X, axis=None)[-3])
+    row, column = np.argwhere(X.mask)[0]
+    refused(rf"^X has 2 masked cells \(NaN\), the first in row {row}, column {column}; drop those rows", X)
+    MCGTA(6, eps=4.0, semivariogram="empirical").fit(np.ma.array(series.X))  # nothing is masked
+
+
+def test_dates_and_durations_are_no_features(series):
+    when = pd.date_range("2026-01-01", periods=120)
+    said = "^X: column {} holds dates or durations, which are no features; pass times as positions="
+    for times in (when, when - when[0], when.date):
+        frame = pd.DataFrame({"speed": series.X[:, 0], "when": times})
+        refused(said.format("'when'"), frame)
+    refused(said.format("'when'"), pl.DataFrame({"speed": series.X[:, 0], "when": when.to_numpy()}))
+    refused(said.format("0"), when.to_numpy()[:, None])
+    refused(said.format("1"), np.column_stack([series.X[:, :1].astype(object), when.to_pydatetime()]))
+
+
+def test_dicts_and_structured_arrays_are_refused_with_the_cure(series):
+    columns = {"speed": series.X[:, 0], "torque": series.X[:, 1]}
+    refused(r"^X is a dict; pass a table, such as pandas.DataFrame\(X\)", columns)
+    structured = np.rec.fromarrays(list(columns.values()), names=list(columns))
+    refused(r"^X is a structured array with fields \('speed', 'torque'\); pass a table", structured)
+
+
+def test_columns_of_one_name_are_refused(series):
+    refused(
+        "^X has several columns called 'speed'; pass each column once", pd.DataFrame(series.X, columns=["speed"] * 2)
+    )
+
+
+def test_an_anndata_is_refused_with_what_to_pass(series):
+    AnnData = type("AnnData", (), {"__module__": "anndata._core.anndata"})
+    refused(r'^X is an AnnData; pass X=adata.obsm\["X_pca"\] and positions=adata.obsm\["spatial"\]$', AnnData())
+
+
+def test_a_frame_of_geometries_is_refused_with_what_to_pass(series):
+    points = gpd.GeoSeries(gpd.points_from_xy(*series.X.T), crs="EPSG:4326")
+    frame = gpd.GeoDataFrame({"speed": series.X[:, 0]}, geometry=points)
+    refused(r"^X is a GeoDataFrame; pass X=gdf\[columns\], the features, and positions=gdf.geometry$", frame)
+    refused("^X is a GeoSeries; geometries are positions", points)
+
+
+ROWS = np.arange(120)
+SUSPECTS = {
+    "row numbers": ROWS,
+    "standardised row numbers": (ROWS - 59.5) / 34.6,
+    "unix times": 1.7e9 + np.cumsum(np.random.default_rng(0).integers(1, 9, 120)),
+    "falling identifiers": -np.cumsum(np.random.default_rng(0).integers(1, 9, 120)),
+    "numbers of series": np.repeat([40, 7, 13, 5, 22, 90], 20),
+    "steps within series": np.r_[np.arange(80), np.arange(40)],
+}
+FEATURES = {
+    "a random walk": np.cumsum(np.random.default_rng(0).normal(size=120)),
+    "sorted numbers": np.sort(np.random.default_rng(0).normal(size=120)),
+    "counts": np.random.default_rng(0).poisson(4, 120),
+    "a state that comes back": np.repeat([1, 2, 3, 4, 5, 6, 1, 2], 15),
+    "two levels": np.repeat([0, 1], 60),
+    "short steps": ROWS // 5,
+}
+
+
+@pytest.mark.parametrize("column", SUSPECTS.values(), ids=SUSPECTS.keys())
+def test_a_column_that_looks_like_an_identifier_or_a_clock_is_reported_by_name(series, column):
+    frame = pd.DataFrame({"speed": series.X[:, 0], "odd": column, "torque": series.X[:, 1]})
+    with pytest.warns(
+        UserWarning, match="^X: column 'odd' looks like an identifier or a clock .* leave it out"
+    ) as caught:
+        MCGTA(6, eps=4.0, semivariogram="empirical").fit(frame)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("column", FEATURES.values(), ids=FEATURES.keys())
+def test_a_column_that_only_resembles_a_clock_is_not_reported(series, column):
+    MCGTA(6, eps=4.0, semivariogram="empirical").fit(np.column_stack([series.X, column]))  # warnings are errors here
+
+
+def test_few_rows_in_order_are_not_reported(series):
+    MCGTA(6, eps=4.0, semivariogram="empirical").fit(np.column_stack([series.X[:49], ROWS[:49]]))
+
+
+@pytest.mark.parametrize("make", [make_series, make_regions, make_fields, partial(make_gestures, 40)])
+def test_data_of_our_own_are_not_reported(make):
+    data = make(random_state=0)
+    warn_of_identifiers(np.asarray(data.X).reshape(-1, np.shape(data.X)[-1]), None)
+    if getattr(data, "positions", None) is not None:
+        read_positions(data.positions, len(data.X), groups=getattr(data, "groups", None))
 
 
 def test_complex_features_are_refused(series):

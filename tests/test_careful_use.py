@@ -22,6 +22,7 @@ from mcgta import (
     fit_semivariogram,
     read_positions,
 )
+from mcgta.positions.metrics import SpaceTime
 
 
 def make(**params):
@@ -64,17 +65,17 @@ def test_no_hinge_refuses_the_objects_that_need_distances_too(series, kind):
 def test_a_geodataframe_brings_its_time_to_spacetime():
     when = pd.date_range("2026-01-01", periods=5, freq="min")
     frame = gpd.GeoDataFrame({"when": when}, geometry=gpd.points_from_xy(range(5), [0] * 5), crs=4326)
-    found = read_positions(frame, 5, metric="spacetime", metric_params={"time_scale": 1.0})
-    assert found.space == "haversine"
+    found = read_positions(frame, 5, metric=SpaceTime(1.0))
+    assert found.metric.space == "haversine"
     np.testing.assert_allclose(found.coordinates, np.column_stack([range(5), np.zeros(5), 60.0 * np.arange(5)]))
     with pytest.raises(ValueError, match="needs one datetime column beside the geometry"):
-        read_positions(frame.geometry, 5, metric="spacetime", metric_params={"time_scale": 1.0})
+        read_positions(frame.geometry, 5, metric=SpaceTime(1.0))
 
 
 def test_columns_are_found_by_their_names_in_spacetime():
     frame = pd.DataFrame({"time": [0.0, 1.0], "lat": [10.0, 11.0], "lon": [100.0, 101.0]})
-    found = read_positions(frame, 2, metric="spacetime", metric_params={"time_scale": 1.0})
-    assert found.space == "haversine"
+    found = read_positions(frame, 2, metric=SpaceTime(1.0))
+    assert found.metric.space == "haversine"
     np.testing.assert_array_equal(found.coordinates, [[100, 10, 0], [101, 11, 1]])
 
 

@@ -49,6 +49,7 @@ LAYERS = [
     ["inference.significance"],
     ["inference.pair_test"],
     ["selection"],
+    ["features"],
     ["datasets", "observations", "settings"],
     ["pipeline", "selection.evidence", "updating.predict"],
     ["selection.choice", "selection.trials"],

@@ -12,6 +12,7 @@ from sklearn.cluster import AffinityPropagation, KMeans, SpectralClustering
 
 from builders.work import on_threads
 from mcgta import MCGTA, find_neighborhoods, fit_local_models, read_positions
+from mcgta.positions.metrics import SpaceTime
 from mcgta.runtime.memory import check_memory
 from mcgta.stages import local_models
 
@@ -52,7 +53,7 @@ def test_a_callable_metric_knows_the_observations_of_the_fit_again(plane):
 def test_space_and_timedeltas_predict_with_timedeltas(plane):
     when = pd.to_timedelta(np.arange(128), unit="s")
     places = pd.DataFrame({"x": plane.positions[:, 0], "y": plane.positions[:, 1], "t": when})
-    model = make(metric="spacetime", metric_params={"time_scale": 1e-3}).fit(plane.X, positions=places)
+    model = make(metric=SpaceTime(1e-3)).fit(plane.X, positions=places)
     np.testing.assert_array_equal(model.predict(plane.X, positions=places), model.labels_)
 
 
@@ -151,7 +152,7 @@ def test_features_that_are_no_numbers_are_refused_by_name(X):
 
 
 def test_features_too_large_to_square_are_refused(series):
-    with pytest.raises(ValueError, match=r"X holds .*e\+160, which is too large to square"):
+    with pytest.raises(ValueError, match=r"X holds .*e\+160, which is too large to square, in column \d;"):
         make().fit(series.X * 1e160)
 
 

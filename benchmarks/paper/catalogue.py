@@ -39,7 +39,7 @@ def place_radii(problem: Problem, count: int) -> Array:
     places = read_positions(problem.positions, len(problem.X), groups=problem.groups, metric=problem.metric)
     assert places.points is not None  # no problem has a table of distances
     chord = _radii(places.points, count)
-    if places.metric != "haversine":
+    if places.metric.name != "haversine":
         return chord
     radius = float(np.linalg.norm(places.points[0]))
     return np.asarray(2 * radius * np.arcsin(np.minimum(1.0, chord / (2 * radius))))

@@ -1,7 +1,9 @@
-"""Checked observations in canonical order, and new ones joined to those of a fit."""
+"""Checked observations in canonical order."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +12,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from mcgta.features import (
+    MAX_NAMED,
+    column_names,
+    explain_failure,
+    name_column,
+    refuse_missing_features,
+    refuse_unreadable,
+    warn_of_identifiers,
+)
+from mcgta.positions.metrics import Metric, get_metric
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index
 from mcgta.runtime.warnings import warn
@@ -18,8 +30,10 @@ from mcgta.stages.dissimilarity.registry import get_dissimilarity
 from mcgta.stages.lags import check_lags, stack_lags
 
 DEFAULT_NEIGHBORS = 30
-_LARGEST = 1e30
-_SMALLEST = 1e-30
+MAX_FEATURE = 1e30
+MIN_FEATURE_SPREAD = 1e-30
+_TIME_INDEXES = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "period")
+"""Kinds of a pandas index that are times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,18 +68,80 @@ class Observations:
 
 
 def read_features(reader: BaseEstimator | str, X: Any, **options: Any) -> Array:
-    """Check features as scikit-learn does, and name X in what it says.
+    """Check features as scikit-learn does, and name the columns of X that are at fault.
 
     They are read by an estimator, which takes note of the columns, or by a function of this name.
     """
+    refuse_unreadable(X)
+    options = {"dtype": np.float64, "ensure_all_finite": False, **options}
     try:
         if isinstance(reader, str):
-            return np.asarray(check_array(X, dtype=np.float64, estimator=reader, input_name="X", **options))
-        return validate_data(reader, X, dtype=np.float64, **options)
-    except ValueError as error:
-        if "X" in str(error).replace(":", " ").split():
+            features = np.asarray(check_array(X, estimator=reader, input_name="X", **options))
+        else:
+            features = validate_data(reader, X, **options)
+    except (ValueError, TypeError) as error:
+        explain_failure(X)
+        if isinstance(error, TypeError) or "X" in str(error).replace(":", " ").split():
             raise
         raise ValueError(f"X: {error}") from error
+    refuse_missing_features(features, column_names(X))
+    return features
+
+
+def align_positions(
+    X: Any, positions: Any, groups: Any = None, *, metric: str | Metric | Callable[..., Any] = "auto"
+) -> Any:
+    """Return the positions to read: those given, or the times that are the index of a pandas frame of features.
+
+    The rows of X, positions and groups belong together in the order in which they stand. So pandas objects with the same
+    labels in another order are refused, as are those with different labels, unless one of them has the default index.
+    """
+    index = _index_of(X)
+    if index is None:
+        return positions
+    for name, other in (("positions", positions), ("groups", groups)):
+        _refuse_other_index(index, name, other)
+    if positions is not None or not get_metric(metric).takes_row_order:
+        return positions
+    if index.nlevels > 1:
+        times = [k for k in range(index.nlevels) if index.get_level_values(k).inferred_type in _TIME_INDEXES]
+        if times:
+            raise ValueError(
+                f"X has an index of {index.nlevels} levels, of which level {times[0]} holds times; pass "
+                f"positions=X.index.get_level_values({times[0]}), and groups= where the other levels are series"
+            )
+    if index.inferred_type not in _TIME_INDEXES:
+        return None
+    return index.to_timestamp() if index.inferred_type == "period" else index
+
+
+def _index_of(table: Any) -> Any:
+    """Return the index of a pandas or GeoPandas object; None for anything else."""
+    return table.index if hasattr(table, "iloc") and hasattr(table, "index") else None
+
+
+def _refuse_other_index(index: Any, name: str, other: Any) -> None:
+    """Refuse positions or groups whose labels are not those of X."""
+    labels = _index_of(other)
+    if labels is None or len(labels) != len(index) or index.equals(labels):
+        return
+    order = f"{name}.loc[X.index]; where the rows do belong together as they stand, pass {name}.to_numpy()"
+    ours = index.tolist()
+    theirs = labels.tolist()
+    if Counter(ours) == Counter(theirs):
+        raise ValueError(f"{name} has the index labels of X in another order; reindex it by {order}")
+    if _is_default(index) or _is_default(labels):
+        return
+    row = next(row for row in range(len(ours)) if ours[row] != theirs[row])
+    raise ValueError(
+        f"{name} has other index labels than X, such as {theirs[row]!r} for {ours[row]!r} in row {row}; select the same rows "
+        f"of both, by {order}"
+    )
+
+
+def _is_default(index: Any) -> bool:
+    """Whether these are the numbers that pandas gives to rows without labels."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
 def sort_observations(X: Array, positions: Positions, *, n_neighbors: int | str, lags: int, seed: int) -> Observations:
@@ -93,30 +169,37 @@ def _choose_neighbors(n_neighbors: int | str, places: Positions) -> int:
     return int(n_neighbors)
 
 
-def check_squares(X: Array) -> None:
+def check_squares(X: Array, names: Sequence[Any] | None = None) -> None:
     """Refuse numbers that are too large to square, and columns that vary too little to square their differences."""
-    largest = np.abs(X).max()
-    if largest > _LARGEST:
+    largest = np.abs(X).max(axis=0)
+    huge = int(largest.argmax())
+    if largest[huge] > MAX_FEATURE:
         raise ValueError(
-            f"X holds {largest:g}, which is too large to square; rescale the features to at most {_LARGEST:g}"
+            f"X holds {largest[huge]:g}, which is too large to square, in {name_column(huge, names)}; rescale the features to at "
+            f"most {MAX_FEATURE:g}"
         )
     spread = np.ptp(X, axis=0)
-    tiny = np.flatnonzero((spread > 0) & (spread < _SMALLEST))
+    tiny = np.flatnonzero((spread > 0) & (spread < MIN_FEATURE_SPREAD))
     if tiny.size:
         raise ValueError(
-            f"X varies by only {spread[tiny[0]]:g} in column {tiny[0]}, too little to square; rescale the features to vary by "
-            f"at least {_SMALLEST:g}"
+            f"X varies by only {spread[tiny[0]]:g} in {name_column(int(tiny[0]), names)}, too little to square; rescale the "
+            f"features to vary by at least {MIN_FEATURE_SPREAD:g}"
         )
 
 
-def check_columns(X: Array, names: Any, dissimilarity: str) -> None:
-    """Refuse numbers that cannot be squared, and refuse or report columns that are constant over all observations."""
-    check_squares(X)
+def check_columns(X: Array, names: Sequence[Any] | None, dissimilarity: str) -> None:
+    """Check the columns of features, in the user's order of rows.
+
+    Numbers that cannot be squared are refused. Columns that are constant over all observations are refused or reported, and
+    those that look like identifiers or clocks are reported.
+    """
+    check_squares(X, names)
+    warn_of_identifiers(X, names)
     constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
     if constant.size == 0:
         return
-    said = ", ".join(str(k) if names is None else repr(names[k]) for k in constant[:5])
-    said += f" and {constant.size - 5} more" if constant.size > 5 else ""
+    said = ", ".join(str(k) if names is None else repr(names[k]) for k in constant[:MAX_NAMED])
+    said += f" and {constant.size - MAX_NAMED} more" if constant.size > MAX_NAMED else ""
     kind = get_dissimilarity(dissimilarity)
     if kind.needs_definite:
         raise ValueError(

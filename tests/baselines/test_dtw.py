@@ -43,7 +43,7 @@ def test_windows_of_two_states_are_told_apart() -> None:
 
 def test_windows_stay_in_their_group_and_in_the_series() -> None:
     model = DTW(2, window=4)
-    places = read_positions(None, 13, groups=np.repeat([0, 1, 2], [6, 3, 4]), metric="auto", metric_params=None)
+    places = read_positions(None, 13, groups=np.repeat([0, 1, 2], [6, 3, 4]), metric="auto")
     starts = model._starts(Task(np.zeros((13, 1)), places, 0, np.arange(13)))
     np.testing.assert_array_equal(starts, [0, 0, 0, 1, 2, 2, -1, -1, -1, 9, 9, 9, 9])
 

@@ -17,7 +17,7 @@ from mcgta.positions.reading import read_positions
 
 
 def read(positions: Any, groups: Any = None) -> Any:
-    return read_positions(positions, len(positions), groups=groups, metric="auto", metric_params=None)
+    return read_positions(positions, len(positions), groups=groups, metric="auto")
 
 
 def stripes() -> tuple[Any, Any]:

@@ -12,11 +12,12 @@ from sklearn.metrics import adjusted_rand_score, pairwise
 
 from mcgta.baselines.skater import SKATER, contiguity, nearest_pair, spanning_tree
 from mcgta.clustering.labels import number
+from mcgta.positions.metrics import SpaceTime
 from mcgta.positions.reading import read_positions
 
 
 def read(positions: Any, groups: Any = None, metric: str = "auto") -> Any:
-    return read_positions(positions, len(positions), groups=groups, metric=metric, metric_params=None)
+    return read_positions(positions, len(positions), groups=groups, metric=metric)
 
 
 def spopt_labels(X: Any, positions: Any, n_clusters: int, n_neighbors: int, floor: int) -> Any:
@@ -141,7 +142,7 @@ def test_the_nearest_pair_of_two_sets_is_that_of_the_table(metric: str) -> None:
     for _ in range(30):
         positions = rng.uniform([-180, -60, 0], [180, 60, 9], (12, 3))
         columns = {"time": [0], "spacetime": [0, 1, 2]}.get(metric, [0, 1])
-        places = read_positions(positions[:, columns], 12, metric=metric, metric_params=options)
+        places = read_positions(positions[:, columns], 12, metric=SpaceTime(**options) if options else metric)
         inside, outside = np.arange(2), np.arange(2, 12)
         table = places.between(inside, outside)
         i, j = nearest_pair(places, inside, outside)

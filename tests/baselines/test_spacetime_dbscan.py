@@ -14,6 +14,7 @@ from mcgta.baselines import density
 from mcgta.baselines.spacetime_dbscan import MDSTDBSCAN, STDBSCAN
 from mcgta.clustering.labels import number
 from mcgta.positions.reading import read_positions
+from mcgta.settings import build_metric
 
 
 def dense(near: Any, min_samples: int) -> Any:
@@ -53,7 +54,7 @@ def test_stdbscan_gives_the_labels_of_the_dense_table(metric: str, grouped: bool
     groups = rng.integers(0, 2, 160) if grouped else None
     model = STDBSCAN(eps, RADII[metric], 4, **options).fit(X, positions=positions, groups=groups)
     read = read_positions(
-        positions, 160, groups=groups, metric=model.metric, metric_params=options.get("metric_params")
+        positions, 160, groups=groups, metric=build_metric(model.metric, options.get("metric_params"))
     )
     order = read.order(X)
     near = (distances(X) <= eps) & (read.between(slice(None), slice(None)) <= RADII[metric])
@@ -119,7 +120,8 @@ def test_equal_rows_in_groups_keep_the_labels_of_the_dense_table(seed: int, metr
     positions = positions[np.ix_(picked, picked)] if metric == "precomputed" else positions[picked]
     groups = rng.integers(0, 3, 90)
     found = STDBSCAN(1.0, RADII[metric], min_samples, **options).fit(X, positions=positions, groups=groups).labels_
-    read = read_positions(positions, 90, groups=groups, **options)
+    measure = build_metric(options.get("metric", "auto"), options.get("metric_params"))
+    read = read_positions(positions, 90, groups=groups, metric=measure)
     order = read.order(X)
     near = (distances(X) <= 1.0) & (read.between(slice(None), slice(None)) <= RADII[metric])
     expected = np.empty(90, dtype=np.int64)
@@ -164,7 +166,10 @@ def test_mdstdbscan_needs_no_time_scale(space: str) -> None:
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({"time_scale": -1.0}, r"metric_params\['time_scale'\]=-1.0 must be a positive number"),
+        (
+            {"time_scale": -1.0},
+            r"time_scale=-1.0 is not allowed: time_scale must be a number > 0",
+        ),
         ({"speed": 1.0}, r"metric_params has unknown keys \['speed'\]"),
         (3, r"metric_params=3 is not allowed"),
     ],

@@ -43,7 +43,7 @@ def contiguity(labels: Labels) -> float:
 
 
 def places(coordinates: Array, groups: Labels | None = None) -> Positions:
-    return read_positions(coordinates, len(coordinates), groups=groups, metric="auto", metric_params=None)
+    return read_positions(coordinates, len(coordinates), groups=groups, metric="auto")
 
 
 def test_consistency_raises_agreement_and_contiguity() -> None:

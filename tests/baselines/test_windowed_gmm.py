@@ -27,7 +27,7 @@ def test_states_that_differ_in_covariance_alone_are_found() -> None:
 
 def test_local_moments_are_those_of_numpy() -> None:
     X = np.random.default_rng(2).normal(size=(50, 3))
-    places = read_positions(None, 50, groups=None, metric="auto", metric_params=None)
+    places = read_positions(None, 50, groups=None, metric="auto")
     near = find_neighborhoods(places, 8)
     found = local_moments(fit_local_models(X, near, covariance="empirical"), X)
     slow = []

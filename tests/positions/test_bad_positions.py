@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mcgta import MCGTA, read_positions
+from mcgta.positions.metrics import SpaceTime
 
 COUNT = 120
 
@@ -91,21 +92,55 @@ def test_positions_with_no_or_many_axes_are_refused(series, shape):
     )
 
 
+@pytest.mark.parametrize("metric", ["auto", "euclidean", SpaceTime(1.0)])
+def test_positions_too_large_to_square_are_refused_with_the_largest(series, metric):
+    places = 1e160 * np.random.default_rng(0).uniform(size=(COUNT, 3))
+    said = rf"positions holds {places.max():g}, which is too large to square; use a larger unit, .* at most 1e\+150"
+    refused(said.replace("e+", r"e\+"), series, places, metric=metric)
+
+
+def test_times_are_not_squared_and_may_be_large(series):
+    labels = make().fit(series.X, positions=1e160 * series.positions).labels_
+    np.testing.assert_array_equal(labels, make().fit(series.X, positions=series.positions).labels_)
+
+
+def test_dicts_and_structured_arrays_are_refused_with_the_cure(series):
+    columns = {"x": np.arange(120.0), "y": np.arange(120.0)}
+    refused(r"positions is a dict; pass a table, such as pandas.DataFrame\(positions\)", series, columns)
+    structured = np.rec.fromarrays(list(columns.values()), names=list(columns))
+    refused(r"positions is a structured array with fields \('x', 'y'\); pass a table", series, structured)
+
+
+def test_columns_of_one_name_are_refused(series):
+    import pandas
+
+    frame = pandas.DataFrame(np.ones((COUNT, 3)), columns=["x", "y", "x"])
+    refused("positions has several columns called 'x'; pass each column once", series, frame)
+
+
+def test_masked_positions_are_refused_with_row_and_column(series):
+    places = np.ma.array(np.random.default_rng(0).uniform(size=(COUNT, 2)), mask=False)
+    places[[4, 9], 1] = np.ma.masked
+    refused("positions has 2 masked cells, the first in row 4, column 1; every observation needs", series, places)
+    refused("positions has 2 masked cells, the first in row 4; every", series, places[:, 1])
+    table = np.ma.masked_greater(np.abs(series.positions[:, None] - series.positions), 50)
+    refused("the table of distances holds masked cells; use inf", series, table, metric="precomputed")
+
+
 def test_time_takes_one_column(series):
     refused("metric='time' takes one column of positions, got 2", series, np.ones((COUNT, 2)), metric="time")
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "haversine", "spacetime"])
 def test_a_metric_of_space_needs_positions(series, metric):
-    params = {"metric_params": {"time_scale": 1.0}} if metric == "spacetime" else {}
-    refused(f"metric='{metric}' needs positions=, got None; without positions", series, None, metric=metric, **params)
+    refused(f"metric='{metric}' needs positions=, got None; without positions", series, None, metric=metric)
 
 
 def test_a_date_beside_coordinates_is_refused_with_the_metric_that_takes_it(series):
     import pandas
 
     frame = pandas.DataFrame({"x": np.arange(120.0), "when": pandas.to_datetime(np.arange(120), unit="D")})
-    refused(r"positions has a datetime column beside coordinates; use metric='spacetime'", series, frame)
+    refused(r"positions has a datetime column beside coordinates; use metric=SpaceTime", series, frame)
 
 
 def test_positions_all_at_one_place_are_refused(series):
@@ -185,30 +220,30 @@ def test_a_sphere_takes_two_columns(series, width):
     )
 
 
-@pytest.mark.parametrize(
-    ("params", "said"),
-    [
-        (None, r"metric='spacetime' needs metric_params=\{'time_scale': ...\}: the units of distance"),
-        ({}, r"metric='spacetime' needs metric_params=\{'time_scale': ...\}"),
-        ({"time_scale": 0}, r"metric_params\['time_scale'\]=0 must be a positive number"),
-        ({"time_scale": -1.0}, r"metric_params\['time_scale'\]=-1.0 must be a positive number"),
-        ({"time_scale": np.nan}, r"metric_params\['time_scale'\]=nan must be a positive number"),
-        ({"time_scale": np.inf}, r"metric_params\['time_scale'\]=inf must be a positive number"),
-        ({"time_scale": "1 h"}, r"metric_params\['time_scale'\]='1 h' must be a positive number"),
-        ({"time_scale": True}, r"metric_params\['time_scale'\]=True must be a positive number"),
-        ({"time_scale": 1, "space": "cube"}, r"metric_params\['space'\]='cube' is not one of euclidean, haversine"),
-        ({"time_scale": 1, "speed": 2}, r"metric_params has unknown keys \['speed'\]; .*'time_scale' and 'space'"),
-    ],
-    ids=repr,
-)
-def test_space_and_time_need_a_scale_between_them(series, params, said):
-    refused(said, series, np.random.default_rng(0).uniform(size=(COUNT, 3)), metric="spacetime", metric_params=params)
+@pytest.mark.parametrize("scale", [0, -1.0, np.nan, np.inf, "1 h", True, 1j])
+def test_a_scale_of_time_must_be_a_positive_number(scale):
+    said = re.escape(f"time_scale={scale!r} is not allowed: time_scale must be a number > 0")
+    with pytest.raises(ValueError, match=said):
+        SpaceTime(scale)
+
+
+def test_a_kind_of_space_that_is_not_known_is_refused_with_the_nearest():
+    said = r"space='haversin' is not allowed: .* one of 'auto', 'euclidean', 'haversine'; did you mean 'haversine'\?"
+    with pytest.raises(ValueError, match=said):
+        SpaceTime(1.0, "haversin")
+
+
+def test_space_and_time_need_a_scale_between_them(series):
+    said = r"metric='spacetime' needs a time_scale: the units of distance .*; pass metric=SpaceTime\(time_scale=...\)"
+    places = np.random.default_rng(0).uniform(size=(COUNT, 3))
+    refused(said, series, places, metric="spacetime")
+    refused(said, series, places, metric=SpaceTime())
 
 
 def test_space_and_time_need_both_and_one_time_only(series):
     import pandas
 
-    params = {"metric": "spacetime", "metric_params": {"time_scale": 1.0}}
+    params = {"metric": SpaceTime(1.0)}
     refused("takes coordinates and a time, got one column of positions", series, np.arange(120.0), **params)
     dates = pandas.to_datetime(np.arange(120), unit="D")
     frame = pandas.DataFrame({"x": np.arange(120.0), "begin": dates, "end": dates})
@@ -264,9 +299,10 @@ def test_an_error_in_the_function_is_the_users_to_see(series):
         make(metric=broken).fit(series.X, positions=series.positions)
 
 
-def test_a_metric_unknown_to_read_positions_is_refused_with_the_list():
-    with pytest.raises(ValueError, match="metric='manhattan' is not one of auto, time, euclidean, haversine"):
-        read_positions([1.0, 2.0], 2, metric="manhattan")
+def test_a_metric_unknown_to_read_positions_is_refused_with_the_list_and_the_nearest():
+    said = r"metric='euclid' is not allowed: metric must be one of 'auto', 'time', .*; did you mean 'euclidean'\?"
+    with pytest.raises(ValueError, match=said):
+        read_positions([1.0, 2.0], 2, metric="euclid")
 
 
 # ---------------------------------------------------------------------- groups
@@ -315,7 +351,7 @@ def test_prediction_refuses_another_number_of_features(series):
 
 
 def test_prediction_refuses_missing_features(series):
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X: column 0 holds NaN in 10 rows"):
         make().fit(series.X).predict(np.full((10, 2), np.nan))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from mcgta.kernels.positions import metrics
 from mcgta.kernels.simd.compiled import kernel
+from mcgta.positions.metrics import SpaceTime
 from mcgta.positions.reading import read_positions
 from naive import algorithm as naive
 
@@ -73,7 +74,7 @@ def test_neighbours_a_millimetre_apart_are_told_apart(metres):
 def test_distances_in_space_and_time_add_their_squares(space, measure):
     rng = np.random.default_rng(3)
     places = np.column_stack([rng.uniform(-60, 60, (20, 2)), rng.uniform(0, 100, 20)])
-    found = whole(read_positions(places, 20, metric="spacetime", metric_params={"time_scale": 250.0, "space": space}))
+    found = whole(read_positions(places, 20, metric=SpaceTime(250.0, space)))
     expected = naive.distance_table(places, lambda a, b: naive.spacetime(a, b, 250.0, measure))
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
@@ -99,9 +100,9 @@ def test_equal_positions_are_at_distance_zero_to_the_last_bit(metric):
     places = np.repeat(rng.uniform(0, 80, (6, width)), 2, axis=0) + (0 if metric == "haversine" else 1e6)
     if metric == "spacetime":
         places[:, :2] -= 1e6
-    params = {"time_scale": 3.3, "space": "haversine"} if metric == "spacetime" else None
+    measure = SpaceTime(3.3, "haversine") if metric == "spacetime" else metric
     groups = np.arange(12) % 2 if metric == "time" else None
-    found = read_positions(places, 12, metric=metric, metric_params=params, groups=groups)
+    found = read_positions(places, 12, metric=measure, groups=groups)
     assert (np.diagonal(whole(found)) == 0).all()
     if metric != "time":
         assert (found.of_pairs(np.arange(0, 12, 2), np.arange(1, 12, 2)) == 0).all()
@@ -119,20 +120,17 @@ def every_metric():
     rng, places = np.random.default_rng(23), globe(60, 23)
     times = rng.uniform(0, 1e7, len(places))
     times[:3] = times[0]
-    on_earth = {"time_scale": 0.7, "space": "haversine"}
-    yield "time", rng.uniform(0, 1e7, (60, 1)), None, metrics.FLAT
-    yield "euclidean", places, None, metrics.FLAT
-    yield "euclidean", rng.normal(size=(60, 7)), None, metrics.FLAT
-    yield "spacetime", np.column_stack([places, times]), {"time_scale": 0.7}, metrics.FLAT
-    yield "haversine", places, None, metrics.SPHERE
-    yield "spacetime", np.column_stack([places, times]), on_earth, metrics.SPHERE_TIME
+    yield "time", rng.uniform(0, 1e7, (60, 1)), metrics.FLAT
+    yield "euclidean", places, metrics.FLAT
+    yield "euclidean", rng.normal(size=(60, 7)), metrics.FLAT
+    yield SpaceTime(0.7, "euclidean"), np.column_stack([places, times]), metrics.FLAT
+    yield "haversine", places, metrics.SPHERE
+    yield SpaceTime(0.7, "haversine"), np.column_stack([places, times]), metrics.SPHERE_TIME
 
 
-@pytest.mark.parametrize(("metric", "places", "params", "kind"), list(every_metric()))
-def test_a_distance_has_the_same_bits_in_tables_lists_and_other_kernels_and_either_way_round(
-    metric, places, params, kind
-):
-    positions = read_positions(places, len(places), metric=metric, metric_params=params)
+@pytest.mark.parametrize(("metric", "places", "kind"), list(every_metric()))
+def test_a_distance_has_the_same_bits_in_tables_lists_and_other_kernels_and_either_way_round(metric, places, kind):
+    positions = read_positions(places, len(places), metric=metric)
     assert positions.kind == kind
     table, other, every = whole(positions), np.empty((len(places), len(places))), np.arange(len(places))
     fused_distances(positions.points, kind, other)
@@ -167,16 +165,16 @@ def test_distances_that_are_held_in_a_matrix_have_no_kind():
 
 
 def test_places_at_the_same_spot_are_as_far_apart_as_their_times_to_the_last_bit():
-    given = np.column_stack([np.full((4, 2), 12.3), [0.0, 1e-200, 0.1, 1e200]])
-    positions = read_positions(given, 4, metric="spacetime", metric_params={"time_scale": 1.0, "space": "haversine"})
+    given = np.column_stack([np.full((4, 2), 12.3), [0.0, 1e-200, 0.1, 1e140]])
+    positions = read_positions(given, 4, metric=SpaceTime(1.0, "haversine"))
     np.testing.assert_array_equal(whole(positions), naive.distance_table(given[:, 2:], lambda a, b: abs(a[0] - b[0])))
 
 
 def test_points_for_the_search_tree_never_overstate_a_distance():
     places = globe(60, 11)
-    for metric, params in (("haversine", None), ("spacetime", {"time_scale": 7.0, "space": "haversine"})):
-        given = places if params is None else np.column_stack([places, np.arange(len(places))])
-        found = read_positions(given, len(places), metric=metric, metric_params=params)
+    timed = np.column_stack([places, np.arange(len(places))])
+    for metric, given in (("haversine", places), (SpaceTime(7.0, "haversine"), timed)):
+        found = read_positions(given, len(places), metric=metric)
         chord = naive.distance_table(found.points)
         assert (chord <= whole(found) * (1 + 1e-12) + 1e-8).all()
 
@@ -193,7 +191,7 @@ def test_datetimes_become_seconds_whatever_they_come_as():
         np.array([datetime.timedelta(seconds=s) for s in seconds], dtype="timedelta64[ms]"),
     ):
         found = read_positions(given, 5)
-        assert (found.metric, found.unit) == ("time", "s")
+        assert (found.metric.name, found.unit) == ("time", "s")
         np.testing.assert_allclose(whole(found), naive.distance_table(seconds[:, None]), rtol=1e-15)
 
 
@@ -211,7 +209,7 @@ def test_named_columns_say_which_is_longitude():
     places = globe(10, 13)
     frame = frames.DataFrame({"Latitude": places[:, 1], "lon": places[:, 0]})
     found = read_positions(frame, len(places))
-    assert found.metric == "haversine"
+    assert found.metric.name == "haversine"
     np.testing.assert_array_equal(whole(found), whole(read_positions(places, len(places), metric="haversine")))
 
 

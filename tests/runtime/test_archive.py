@@ -260,7 +260,7 @@ def test_code_cannot_be_saved_and_the_message_says_which_parameter_holds_it(requ
 
 def test_positions_of_a_function_cannot_be_saved(plane, tmp_path):
     places = read_positions(plane.positions[:10], 10, metric=_hypotenuse)
-    with pytest.raises(ValueError, match=r"Positions.function=.* cannot be saved"):
+    with pytest.raises(ValueError, match=r"FunctionMetric.function=.* cannot be saved"):
         places.save(tmp_path / "places")
 
 

@@ -70,7 +70,8 @@ def array(values) -> bytes:
 
 def holding(member: bytes) -> bytes:
     """A file of positions whose coordinates are the given array file."""
-    state = {"metric": "time", "coordinates": {"$array": 0}, "groups": {"$array": 1}, "group_names": {"$array": 2}}
+    time = {"$object": "Time", "state": {}}
+    state = {"metric": time, "coordinates": {"$array": 0}, "groups": {"$array": 1}, "group_names": {"$array": 2}}
     tree = {"format": "mcgta-archive", "version": 1, "content": {"$object": "Positions", "state": state}}
     arrays = {"arrays/0.npy": member, "arrays/1.npy": array([0, 0]), "arrays/2.npy": array([0])}
     return pack(tree, arrays)
@@ -362,9 +363,18 @@ def test_positions_whose_parts_disagree_are_refused(attempt, tmp_path):
     for k, wrong in [(0, np.ones(3)), (0, np.ones((3, 1), dtype=int)), (1, [0, 0]), (1, [0, 1, 0]), (1, [0, -1, 0])]:
         with pytest.raises(ArchiveError, match=r"coordinates|groups"):
             attempt(pack(tree, {**arrays, f"arrays/{k}.npy": array(wrong)}))
-    tree["content"]["state"]["metric"] = "manhattan"
-    with pytest.raises(ArchiveError, match="metric='manhattan'"):
-        attempt(pack(tree, arrays))
+    auto = {"$object": "Auto", "state": {}}
+    scaled = {"$object": "SpaceTime", "state": {"time_scale": -1.0, "space": "euclidean"}}
+    for metric in (
+        "manhattan",
+        {"$object": "Manhattan", "state": {}},
+        auto,
+        scaled,
+        {"$object": "Precomputed", "state": {}},
+    ):
+        tree["content"]["state"]["metric"] = metric
+        with pytest.raises(ArchiveError, match=r"metric|Manhattan|time_scale"):
+            attempt(pack(tree, arrays))
 
 
 def test_an_array_named_many_times_is_refused_before_it_multiplies(attempt, opened):

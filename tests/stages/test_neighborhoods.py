@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from mcgta.positions.metrics import SpaceTime
 from mcgta.positions.reading import read_positions
 from mcgta.stages.lags import stack_lags
 from mcgta.stages.neighborhoods import find_neighborhoods
@@ -58,7 +59,7 @@ def test_neighbours_agree_with_a_full_sort_in_space_and_time(space):
     places = np.column_stack([rng.uniform(-1, 1, (50, 2)), rng.uniform(0, 50, 50)])
     scale = 0.05 if space == "euclidean" else 3000.0
     measure = naive.euclidean if space == "euclidean" else naive.great_circle
-    positions = read_positions(places, 50, metric="spacetime", metric_params={"time_scale": scale, "space": space})
+    positions = read_positions(places, 50, metric=SpaceTime(scale, space))
     table = naive.distance_table(places, lambda a, b: naive.spacetime(a, b, scale, measure))
     agree(positions, table, places, 6)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mcgta import compare_features, empirical_semivariogram, read_positions
+from mcgta.positions.metrics import SpaceTime
 from mcgta.stages.semivariogram import pair_counts as pair_census
 from mcgta.stages.semivariogram.binning import bin_of, make_edges
 from mcgta.stages.semivariogram.pair_counts import TableCensus, take_census
@@ -47,10 +48,8 @@ def places(kind, count, seed=0):
             return read_positions(degrees, count, metric="haversine")
         case "sphere and time":
             table = np.column_stack([degrees, rng.random(count)])
-            return read_positions(
-                table, count, metric="spacetime", metric_params={"space": "haversine", "time_scale": 2e7}
-            )
-    return read_positions(rng.random((count, 3)), count, metric="spacetime", metric_params={"time_scale": 0.5})
+            return read_positions(table, count, metric=SpaceTime(2e7, "haversine"))
+    return read_positions(rng.random((count, 3)), count, metric=SpaceTime(0.5))
 
 
 def agree(positions, edges, points):

@@ -504,7 +504,7 @@ def spoilt(X, value):
 @pytest.mark.parametrize(
     ("X", "positions", "groups", "said"),
     [
-        (lambda X: spoilt(X, np.nan), True, None, "Input X contains NaN"),
+        (lambda X: spoilt(X, np.nan), True, None, "holds NaN"),
         (lambda X: spoilt(X, 1e200), True, None, "X holds 1e\\+200, which is too large"),
         (lambda X: X[:, :1], True, None, "X has 1 features, but MCGTA is expecting 2"),
         (lambda X: X[:0], True, None, "0 sample"),

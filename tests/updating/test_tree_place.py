@@ -27,6 +27,7 @@ from mcgta.clustering.membership import Membership
 from mcgta.clustering.tree_anchors import TreeAnchors
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.observations import join_new, read_new, sort_observations
+from mcgta.positions.metrics import SpaceTime
 from mcgta.positions.reading import read_positions
 from mcgta.stages.lags import stack_lags
 from mcgta.stages.loss import Loss
@@ -53,7 +54,7 @@ def read_places(rng, kind, count, groups):
         ),
     }
     positions, metric, params = options[kind]
-    return read_positions(positions, count, groups=groups, metric=metric, metric_params=params)
+    return read_positions(positions, count, groups=groups, metric=SpaceTime(**params) if params else metric)
 
 
 def draw(seed, count, d, place, repeats, kind="wasserstein2"):
@@ -366,7 +367,9 @@ def test_what_stands_around_is_enough(seed, count, place, step, n, lags, beyond)
     groups[-5:] += seed % 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        places = read_positions(where[:count], count, groups=groups[:count], metric=metric, metric_params=params)
+        places = read_positions(
+            where[:count], count, groups=groups[:count], metric=SpaceTime(**params) if params else metric
+        )
         if n > np.bincount(places.groups).max():
             return
         data = sort_observations(X[:count], places, n_neighbors=n, lags=lags, seed=0)

@@ -13,12 +13,12 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from mcgta.clustering.labels import number
-from mcgta.observations import check_squares, read_features
+from mcgta.observations import align_positions, check_squares, read_features
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.rules import INF, Rule, check_value, draw_seed
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.settings import RULES
+from mcgta.settings import RULES, build_metric, check_metric_params
 
 K_RULE = Rule(integer=(1, INF))
 
@@ -83,16 +83,13 @@ class Baseline(ClusterMixin, BaseEstimator):
         if positions is not None and not self._looks_at_positions:
             check_length(positions, len(features))
             positions = np.zeros((len(features), 2))  # all at one place
-        places = read_positions(
-            positions,
-            features.shape[0],
-            groups=groups,
-            metric=params.get("metric", "auto"),
-            metric_params=self._position_params(),
-        )
-        if self._metrics is not None and places.metric not in self._metrics:
+        elif self._looks_at_positions:
+            positions = align_positions(X, positions, groups, metric=params.get("metric", "auto"))
+        metric = build_metric(params.get("metric", "auto"), self._position_params())
+        places = read_positions(positions, features.shape[0], groups=groups, metric=metric)
+        if self._metrics is not None and places.metric.name not in self._metrics:
             raise ValueError(
-                f"positions are of metric {places.metric!r}, but {type(self).__name__} works on "
+                f"positions are of metric {places.metric.name!r}, but {type(self).__name__} works on "
                 f"{' or '.join(map(repr, self._metrics))} only"
             )
         if params.get("n_clusters") is not None and params["n_clusters"] > len(features):

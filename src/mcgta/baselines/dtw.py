@@ -120,9 +120,9 @@ class DTW(Baseline):
             if task.X.shape[1] < 2:
                 raise ValueError("of='rows' needs at least 2 features in X, which are the steps of a series; X has 1")
             return np.arange(len(task.X))
-        if task.positions.metric != "time":
+        if not task.positions.is_chain:
             raise ValueError(
-                f"positions are of metric {task.positions.metric!r}, but DTW with of='windows' works on 'time' only"
+                f"positions are of metric {task.positions.metric.name!r}, but DTW with of='windows' works on 'time' only"
             )
         width = self.window or _WINDOW
         starts = np.full(len(task.X), -1, dtype=np.int64)

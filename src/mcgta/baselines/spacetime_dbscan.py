@@ -11,6 +11,7 @@ import numpy as np
 from mcgta.baselines.base import Baseline, Task
 from mcgta.baselines.density import Neighbors, RadiusSearch, dbscan, near_features, near_positions
 from mcgta.kernels.positions.metrics import FLAT, pair_distances
+from mcgta.positions.metrics import SpaceTime, Time
 from mcgta.positions.positions import Positions
 from mcgta.runtime.rules import INF, Rule
 from mcgta.runtime.types import Array, Labels
@@ -141,7 +142,7 @@ class MDSTDBSCAN(Baseline):
             if (radius is None) == (name in parts):
                 asked = "must be given" if name in parts else "has no effect"
                 raise ValueError(
-                    f"eps_{name}={radius!r} {asked}: positions of metric {positions.metric!r} are in "
+                    f"eps_{name}={radius!r} {asked}: positions of metric {positions.metric.name!r} are in "
                     f"{' and '.join(parts)}"
                 )
         return [near_positions(places, float(radii[name] or 0.0)) for name, places in parts.items()]
@@ -162,14 +163,14 @@ class MDSTDBSCAN(Baseline):
 
 def split(positions: Positions) -> dict[str, Positions]:
     """Return the positions in space and in time, as far as there are such."""
-    if positions.metric == "time":
+    if positions.is_chain:
         return {"time": positions}
-    if positions.metric != "spacetime":
+    if not isinstance(positions.metric, SpaceTime):
         return {"space": positions}
     place, time = positions.coordinates[:, :-1], positions.coordinates[:, -1:]
     return {
-        "space": replace(positions, metric=positions.space, coordinates=place),
-        "time": replace(positions, metric="time", coordinates=time),
+        "space": replace(positions, metric=positions.metric.spatial, coordinates=place),
+        "time": replace(positions, metric=Time(), coordinates=time),
     }
 
 

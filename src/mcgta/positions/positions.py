@@ -8,45 +8,17 @@ the semivariogram.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcgta.kernels.positions import metrics
-from mcgta.kernels.simd.compiled import native
+from mcgta.kernels.positions import metrics as kernels
+from mcgta.positions.metrics import Metric
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.types import Array, Index
-
-Metric = Callable[[Array, Array], float]
-
-METRICS = ("auto", "time", "euclidean", "haversine", "spacetime", "precomputed")
-
-
-def apply_metric(function: Metric, a: Array, b: Array) -> Array:
-    """Table of the user's distance from each of ``a`` to each of ``b``, checked."""
-    table = np.empty((a.shape[0], b.shape[0]))
-    for i in range(a.shape[0]):
-        for j in range(b.shape[0]):
-            table[i, j] = checked_distance(function, a[i], b[j])
-    return table
-
-
-def checked_distance(function: Metric, a: Array, b: Array) -> float:
-    """Return the user's distance of one pair; raise a ValueError unless it is a number >= 0."""
-    found = function(a, b)
-    try:
-        distance = float(found)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"metric: the function returned {found!r} for {a} and {b}; distances must be numbers"
-        ) from None
-    if not distance >= 0:
-        raise ValueError(f"metric: the function returned {distance} for {a} and {b}; distances must be >= 0")
-    return distance
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,34 +27,29 @@ class Positions(Archived):
 
     Attributes
     ----------
-    metric : {"time", "euclidean", "haversine", "spacetime", "precomputed", "callable"}
+    metric : how far apart two of them are, with nothing left open
     coordinates : (N, p) in the unit of the input; seconds after ``origin`` for datetimes; (longitude, latitude) in
         degrees for ``haversine``; time is the last column for ``spacetime``; (N, 0) for ``precomputed``
     groups : (N,) code of each observation's group, an index into ``group_names``
     group_names : (G,) the groups' labels as the user wrote them, sorted
     unit : the unit of distances: "step", "s", "m", or "" for the unit of the input
-    time_scale : units of distance that one unit of time is worth; ``spacetime`` only
-    space : {"euclidean", "haversine"}, the spatial part of ``spacetime``
     dated : whether the input held datetimes or timedeltas, which are kept in seconds
     origin : nanoseconds since 1970 of time zero, where the input was datetimes
-    matrix : (N, N) distances, for ``precomputed`` and ``callable``
+    matrix : (N, N) distances, for metrics that have no kernels; else None
     """
 
-    metric: str
+    metric: Metric
     coordinates: Array
     groups: Index
     group_names: NDArray[Any]
     unit: str = ""
-    time_scale: float = 1.0
-    space: str = "euclidean"
     dated: bool = False
     origin: int | None = None
     matrix: Array | None = None
-    function: Metric | None = field(default=None, metadata={"archive": False})
 
     def __post_init__(self) -> None:
-        if self.metric not in (*METRICS[1:], "callable"):
-            raise ValueError(f"metric={self.metric!r} is not one of {', '.join(METRICS[1:])}")
+        if not isinstance(self.metric, Metric) or not self.metric.is_settled:
+            raise ValueError(f"metric={self.metric!r} is not a Metric that can measure")
         if self.coordinates.ndim != 2 or self.coordinates.dtype != np.float64:
             raise ValueError(f"coordinates must be a float table of two axes, got shape {self.coordinates.shape}")
         if self.groups.shape != (len(self),):
@@ -91,17 +58,21 @@ class Positions(Archived):
             raise ValueError("groups holds a code outside group_names")
         if self.matrix is not None and self.matrix.shape != (len(self), len(self)):
             raise ValueError(f"matrix has shape {self.matrix.shape}, expected ({len(self)}, {len(self)})")
-        if (self.matrix is None) == (self.metric in ("precomputed", "callable")):
-            raise ValueError(
-                f"metric={self.metric!r} does not go with matrix={'none' if self.matrix is None else 'given'}"
-            )
+        if (self.matrix is not None) != self.metric.has_matrix:
+            given = "none" if self.matrix is None else "given"
+            raise ValueError(f"metric={self.metric.name!r} does not go with matrix={given}")
 
     def __repr__(self) -> str:
         groups = f", {len(self.group_names)} groups" if len(self.group_names) > 1 else ""
-        return f"Positions({len(self)} observations, metric {self.metric!r}{groups})"
+        return f"Positions({len(self)} observations, metric {self.metric.name!r}{groups})"
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether positions are moments along time, so that neighbours are windows of rows in canonical order."""
+        return self.metric.is_chain
 
     @cached_property
     def points(self) -> Array | None:
@@ -109,23 +80,12 @@ class Positions(Archived):
 
         Their Euclidean distance never exceeds the metric's, so search trees can be built of them.
         """
-        if self.kind is None:
-            return None
-        place = self.coordinates[:, :-1] if self.metric == "spacetime" else self.coordinates
-        if self.kind != metrics.FLAT:
-            place = metrics.EARTH_RADIUS * metrics.unit_vectors(place)
-        if self.metric == "spacetime":
-            place = np.column_stack([place, self.time_scale * self.coordinates[:, -1]])
-        return native(place)
+        return self.metric.points(self.coordinates)
 
     @property
     def kind(self) -> int | None:
         """How kernels measure between ``points``: a kind of :mod:`mcgta.kernels.positions.metrics`."""
-        if self.metric in ("precomputed", "callable"):
-            return None
-        if self.metric == "haversine":
-            return metrics.SPHERE
-        return metrics.SPHERE_TIME if self.metric == "spacetime" and self.space == "haversine" else metrics.FLAT
+        return self.metric.kind
 
     @cached_property
     def rounding(self) -> float:
@@ -138,29 +98,30 @@ class Positions(Archived):
         return float(16 * np.finfo(float).eps * np.abs(points).max(initial=0.0))
 
     def between(self, rows: Index | slice, cols: Index | slice) -> Array:
-        """Distances from each of ``rows`` to each of ``cols``, as a table; inf between groups."""
+        """Return the distances from each of ``rows`` to each of ``cols``, as a table; inf between groups."""
         if self.matrix is not None:
             table = self.matrix[rows][:, cols].copy()
         else:
             points, kind = self._measured
-            table = metrics.distance_table(points[rows], points[cols], kind)
+            table = kernels.distance_table(points[rows], points[cols], kind)
         if self.group_names.size > 1:
             table[self.groups[rows][:, None] != self.groups[cols][None, :]] = np.inf
         return table
 
     def of_pairs(self, i: Index, j: Index) -> Array:
-        """Distance of each pair (i[k], j[k]); ``i`` and ``j`` broadcast; inf between groups."""
+        """Return the distance of each pair (i[k], j[k]); ``i`` and ``j`` broadcast; inf between groups."""
         if self.matrix is not None:
-            found = self.matrix[i, j]
+            distance = self.matrix[i, j]
         else:
             points, kind = self._measured
-            found = metrics.pair_distances(points, np.asarray(i), np.asarray(j), kind)
-        return np.where(self.groups[i] == self.groups[j], found, np.inf)
+            distance = kernels.pair_distances(points, np.asarray(i), np.asarray(j), kind)
+        return np.where(self.groups[i] == self.groups[j], distance, np.inf)
 
     @property
     def _measured(self) -> tuple[Array, int]:
         """Points and how to measure between them."""
-        points, kind = self.points, self.kind
+        points = self.points
+        kind = self.kind
         if points is None or kind is None:  # pragma: no cover - __post_init__ rules it out
             raise ValueError("these positions have neither coordinates nor a matrix")
         return points, kind
@@ -178,9 +139,11 @@ class Positions(Archived):
         in features are told apart by their distances to others, as far as that goes.
         """
         keys = [*X.T[::-1], *self.coordinates.T[::-1], self.groups]
-        if self.metric != "precomputed" or self.matrix is None:
+        if self.metric.has_coordinates or self.matrix is None:
             return np.lexsort(keys)
-        rank, classes, weights = _ranks(keys), 0, np.sqrt(np.arange(2.0, len(self) + 2))
+        rank = _ranks(keys)
+        classes = 0
+        weights = np.sqrt(np.arange(2.0, len(self) + 2))
         # Rows alike so far are told apart by how far they are from which others.
         while classes < rank.max(initial=-1) + 1 < len(self):
             classes = int(rank.max()) + 1
@@ -205,8 +168,8 @@ class Positions(Archived):
         coordinates = np.concatenate([self.coordinates, other.coordinates])
         matrix = None
         if self.matrix is not None and other.matrix is not None:
-            if self.function is not None:
-                cross = apply_metric(self.function, other.coordinates, self.coordinates)
+            if self.metric.has_coordinates:
+                cross = self.metric.distances(other.coordinates, self.coordinates)
             if cross is None or cross.shape != (len(other), len(self)):
                 raise ValueError(f"cross must hold the distances between the sets, shape ({len(other)}, {len(self)})")
             matrix = np.block([[self.matrix, cross.T], [cross, other.matrix]])
@@ -214,7 +177,7 @@ class Positions(Archived):
 
 
 def _ranks(keys: list[Any]) -> Index:
-    """Dense ranks 0, 1, ... of rows by keys, the last key first; equal rows share a rank."""
+    """Return dense ranks 0, 1, ... of rows by keys, the last key first; equal rows share a rank."""
     order = np.lexsort(keys)
     differ = np.zeros(order.size, dtype=bool)
     for key in keys:

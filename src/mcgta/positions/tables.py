@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -12,16 +13,45 @@ from numpy.typing import NDArray
 
 from mcgta.runtime.types import Array, Mask
 
+WEB_MERCATOR_EPSG = 3857
+
+
+@dataclass(frozen=True)
+class Crs:
+    """What is known of the coordinate reference system of points."""
+
+    is_known: bool = False
+    is_geographic: bool = False
+    is_web_mercator: bool = False
+
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of numbers read from the user's positions."""
+    """Columns of numbers read from the user's positions.
+
+    Attributes
+    ----------
+    values : (N, p) numbers; seconds where the user had datetimes or timedeltas
+    names : (p,) what the columns are called
+    dated : (p,) whether a column held datetimes or timedeltas
+    origin : nanoseconds since 1970 of time zero, where there are datetimes
+    crs : of points; None for plain columns
+    """
 
     values: Array
     names: tuple[str, ...] = ()
     dated: tuple[bool, ...] = ()
     origin: int | None = None
-    geographic: bool | None = None
+    crs: Crs | None = None
+
+    def take(self, columns: list[int]) -> Table:
+        """Return some of the columns."""
+        return replace(
+            self,
+            values=self.values[:, columns],
+            names=tuple(self.names[k] for k in columns),
+            dated=tuple(self.dated[k] for k in columns),
+        )
 
 
 def read_table(positions: Any, n_rows: int, origin: int | None, *, timed: bool) -> Table:
@@ -45,25 +75,33 @@ def _read_geometry(positions: Any, geometry: Any, origin: int | None, *, timed: 
     kinds = sorted(set(geometry.geom_type.dropna()) - {"Point"})
     if kinds:
         raise ValueError(f"positions holds geometries of type {', '.join(kinds)}; use points, such as their centroids")
-    geographic = bool(geometry.crs is not None and geometry.crs.is_geographic)
+    crs = _read_crs(geometry.crs)
     values = [np.asarray(geometry.x, dtype=float), np.asarray(geometry.y, dtype=float)]
-    names = ["longitude", "latitude"] if geographic else ["x", "y"]
-    if not geographic and bool(geometry.has_z.all()):
+    names = ["longitude", "latitude"] if crs.is_geographic else ["x", "y"]
+    if not crs.is_geographic and bool(geometry.has_z.all()):
         values.append(np.asarray(geometry.z, dtype=float))
         names.append("z")
     if not timed:
-        return Table(np.column_stack(values), tuple(names), (False,) * len(names), None, geographic)
+        return Table(np.column_stack(values), tuple(names), (False,) * len(names), None, crs)
     columns = [name for name in getattr(positions, "columns", ()) if getattr(positions[name].dtype, "kind", "") in "Mm"]
     if len(columns) != 1:
         raise ValueError(f"metric='spacetime' needs one datetime column beside the geometry, got {columns or 'none'}")
     table = nw.from_native(positions[columns], eager_only=True)
     when, origin = _measure_time([_read_column(table[columns[0]], str(columns[0]))], origin)
     dated = (False,) * len(names) + (True,)
-    return Table(np.column_stack([*values, when]), (*names, str(columns[0])), dated, origin, geographic)
+    return Table(np.column_stack([*values, when]), (*names, str(columns[0])), dated, origin, crs)
+
+
+def _read_crs(crs: Any) -> Crs:
+    """Read the CRS of GeoPandas, which is None or an object of pyproj."""
+    if crs is None:
+        return Crs()
+    return Crs(is_known=True, is_geographic=bool(crs.is_geographic), is_web_mercator=crs.to_epsg() == WEB_MERCATOR_EPSG)
 
 
 def _columns(positions: Any) -> tuple[list[Any], tuple[str, ...]]:
     """Split positions into columns, with names where they have them."""
+    _refuse_containers(positions)
     native = nw.from_native(positions, pass_through=True, allow_series=True)
     if isinstance(native, nw.DataFrame):
         return [native[name] for name in native.columns], tuple(str(name) for name in native.columns)
@@ -79,6 +117,35 @@ def _columns(positions: Any) -> tuple[list[Any], tuple[str, ...]]:
     if array.shape[1] == 0:
         raise ValueError(f"positions has no column (shape {array.shape})")
     return list(array.T), tuple(f"column {k}" for k in range(array.shape[1]))
+
+
+def _refuse_containers(positions: Any) -> None:
+    """Refuse what has columns of a kind that cannot be read, with the way to pass them."""
+    if isinstance(positions, Mapping):
+        raise ValueError(
+            f"positions is a {type(positions).__name__}; pass a table, such as pandas.DataFrame(positions) or "
+            "numpy.column_stack(list(positions.values()))"
+        )
+    if getattr(getattr(positions, "dtype", None), "names", None):
+        raise ValueError(
+            f"positions is a structured array with fields {positions.dtype.names}; pass a table, such as "
+            "pandas.DataFrame(positions) or numpy.lib.recfunctions.structured_to_unstructured(positions)"
+        )
+    names = [str(name) for name in getattr(positions, "columns", ())]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(
+            f"positions has several columns called {', '.join(map(repr, repeated))}; pass each column once, under a name of "
+            "its own"
+        )
+    if np.ma.is_masked(positions):
+        mask = np.ma.getmaskarray(positions)
+        cell = np.argwhere(mask)[0].tolist()
+        where = f"row {cell[0]}" + (f", column {cell[1]}" if len(cell) > 1 else "")
+        raise ValueError(
+            f"positions has {np.count_nonzero(mask)} masked cells, the first in {where}; every observation needs a "
+            "position: drop those rows from X and positions alike"
+        )
 
 
 def _read_column(column: Any, name: str) -> tuple[NDArray[Any], str]:

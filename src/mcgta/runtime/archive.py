@@ -234,6 +234,8 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
     "dict[str, Any]": lambda value: isinstance(value, dict) and all(isinstance(k, str) for k in value),
     "tuple[str, ...]": lambda value: isinstance(value, tuple) and all(isinstance(item, str) for item in value),
     "NDArray[Any]": lambda value: isinstance(value, np.ndarray),
+    "float | None": lambda value: value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)),
+    "Metric": lambda value: isinstance(value, Archived),
     "LocalModels": lambda value: type(value).__name__ == "LocalModels",
     "MixturePrior | None": lambda value: value is None or type(value).__name__ == "MixturePrior",
     "dict[int, str]": lambda value: (

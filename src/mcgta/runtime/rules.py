@@ -24,7 +24,7 @@ class Rule:
 
     Attributes
     ----------
-    words : texts that are allowed
+    words : texts that are allowed; a registry, whose keys they are, may grow later
     integer, real : bounds (low, high) of allowed numbers, low included, high included unless infinite
     above : whether the low bound itself is excluded
     none, flag, function : whether None, True/False, or a callable is allowed
@@ -152,7 +152,7 @@ def suggest(value: Any, words: Collection[str]) -> str:
     if not isinstance(value, str):
         return ""
     plain = value.lower().replace("-", "_").replace(" ", "_")
-    near = difflib.get_close_matches(plain, words, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(plain, list(words), n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

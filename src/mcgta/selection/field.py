@@ -134,7 +134,7 @@ class Field:
         """Prepare features (N, d) at positions, both in canonical order; with scale and dependence of another, if given."""
         scale = like.scale if like is not None else Scale.of(features)
         X = _blur(scale.apply(features), seed)
-        chain = places.metric == "time"
+        chain = places.is_chain
         starts = np.r_[True, places.groups[1:] != places.groups[:-1]]
         if chain:
             edges, before, near = _chain(starts), _before(starts), _beside(starts)

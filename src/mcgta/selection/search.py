@@ -163,7 +163,7 @@ def sample(places: Positions, seed: int, *, most: int = MOST_SCORED, size: int =
     count = len(places)
     if count <= most:
         return np.arange(count), places
-    if places.metric != "time":
+    if not places.is_chain:
         rows = np.sort(np.random.default_rng(seed).permutation(count)[:size])
         return rows, places.take(rows)
     starts = np.r_[True, places.groups[1:] != places.groups[:-1]]

@@ -45,7 +45,7 @@ def stack_lags(X: Array, positions: Positions, lags: int) -> Array:
         return X
     _check_room(X, lags)
     source = np.empty((X.shape[0], lags + 1), dtype=np.intp)
-    if positions.metric == "time":
+    if positions.is_chain:
         order = np.lexsort([positions.coordinates[:, 0], positions.groups])
         groups = positions.groups[order]
         first = np.maximum.accumulate(np.where(np.r_[True, groups[1:] != groups[:-1]], np.arange(order.size), 0))

@@ -249,7 +249,7 @@ def find_neighborhoods(
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors={n_neighbors} must be at least 1")
     _known(weights)
-    if of is None and among is None and positions.metric == "time":
+    if of is None and among is None and positions.is_chain:
         windows = _windows(positions, n_neighbors, weights)
         if windows is not None:
             return windows

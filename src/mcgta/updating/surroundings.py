@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 from scipy.spatial import KDTree
 
-from mcgta.kernels.positions.metrics import EARTH_RADIUS, SPHERE_TIME, TIE
+from mcgta.kernels.positions.metrics import TIE
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index
 
@@ -42,7 +42,7 @@ class Surroundings:
         for code in np.unique(groups[groups >= 0]).tolist():
             rows = np.flatnonzero(groups == code)
             found.append(self._near(code, points[rows], new.rounding))
-            if self._before and self._positions.metric == "time":
+            if self._before and self._positions.is_chain:
                 found.append(self._earlier(code, points[rows, 0]))
         return np.unique(np.concatenate(found))
 
@@ -60,15 +60,8 @@ class Surroundings:
         return members[np.concatenate([inside, others])]
 
     def _beyond(self, straight: Array, slack: float) -> Array:
-        """Return the straight distance within which all are that are no farther than, or tied with, one so far away.
-
-        Straight and measured distance stand in the same order, but for the globe with time, where an arc may be longer than its
-        chord by up to the half of pi.
-        """
-        if self._positions.kind == SPHERE_TIME:
-            share = np.clip(straight / (2 * EARTH_RADIUS), 1e-8, 1.0)
-            straight = straight * (np.arcsin(share) / share)
-        return straight * (1 + 4 * TIE) + slack
+        """Return the straight distance within which all are that are no farther than, or tied with, one so far away."""
+        return self._positions.metric.straight_reach(straight) * (1 + 4 * TIE) + slack
 
     def _tree(self, code: int) -> tuple[Index, KDTree]:
         """Rows of a group, and the tree of their points; of many at one place only the first can be neighbours."""

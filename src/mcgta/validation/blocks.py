@@ -12,11 +12,13 @@ import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.model_selection import BaseCrossValidator
 
+from mcgta.observations import align_positions
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.parallel import tiles
 from mcgta.runtime.rules import INF, Rule, check_value
 from mcgta.runtime.types import Array, Index, Mask
+from mcgta.settings import build_metric
 
 BLOCKS_A_FOLD = 4
 _TILE = 1024
@@ -86,7 +88,8 @@ class BlockSplit(BaseCrossValidator):
         ``positions`` and ``groups`` are as in :meth:`mcgta.MCGTA.fit`; without positions the order of the rows is time.
         ``y`` is ignored.
         """
-        places = read_positions(positions, len(X), groups=groups, metric=self.metric, metric_params=self.metric_params)
+        positions = align_positions(X, positions, groups, metric=self.metric)
+        places = read_positions(positions, len(X), groups=groups, metric=build_metric(self.metric, self.metric_params))
         yield from self.split_positions(places)
 
     def split_positions(self, places: Positions) -> list[Fold]:

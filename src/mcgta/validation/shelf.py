@@ -39,7 +39,7 @@ def take_fingerprint(X: Array, places: Positions, params: Mapping[str, Any]) -> 
             digest.update(f"{array.dtype.str} {array.shape} ".encode())
             digest.update(np.ascontiguousarray(array).tobytes())
     said = {name: repr(value) for name, value in sorted(params.items())}
-    digest.update(repr((places.metric, places.space, places.time_scale, said)).encode())
+    digest.update(repr((places.metric if places.matrix is None else places.metric.name, said)).encode())
     return digest.hexdigest()
 
 

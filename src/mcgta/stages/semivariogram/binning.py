@@ -7,19 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.spatial import KDTree
 
-from mcgta.kernels.positions.metrics import EARTH_RADIUS, FLAT, SPHERE, TIE
-from mcgta.kernels.tree.build import bound_boxes, build_tree
+from mcgta.kernels.positions.metrics import TIE
+from mcgta.positions.extent import extent
 from mcgta.positions.positions import Positions
-from mcgta.runtime.parallel import triangle
 from mcgta.runtime.types import Array, Index
 
 MAX_BINS = 10_000
 """Bins of a semivariogram at most; the curve is read in tens of them, and each takes time and memory."""
 
-_TILE = 1024
-# Places that are all farther apart than half of the largest distance: no more fit into four dimensions, even where distances
-# are up to pi / 2 times those of points.
-_FEW_PLACES = 1400
 _MANY = 2000  # observations
 _NEIGHBORS, _ASKED = 8, 256
 
@@ -62,27 +57,6 @@ def check_bins(bins: int | Sequence[float] | Array) -> None:
         raise ValueError(f"bins gives the edges of {edges.size - 1} bins; at most {MAX_BINS} are allowed")
 
 
-def extent(positions: Positions) -> tuple[float, float]:
-    """Return the least and the largest positive distance within groups.
-
-    The least counts as zero where there are so many places that it cannot exceed half of the largest.
-    """
-    if positions.points is None:
-        least, largest = _measure(positions)
-        return (least if np.isfinite(least) else 0.0), largest
-    least, largest = np.inf, 0.0
-    for code in np.unique(positions.groups):
-        members = np.flatnonzero(positions.groups == code)
-        _, chosen = np.unique(positions.points[members], axis=0, return_index=True)
-        places = members[chosen]
-        if places.size <= _FEW_PLACES:
-            low, high = _measure(positions.take(places))
-            least, largest = min(least, low), max(largest, high)
-        else:
-            least, largest = 0.0, max(largest, _farthest(positions.take(places)))
-    return (least if np.isfinite(least) else 0.0), largest
-
-
 def _typical(positions: Positions) -> float:
     """Return the distance of the eighth nearest place, in the middle of some observations; zero where there are no so many.
 
@@ -109,69 +83,3 @@ def bin_of(distance: Array, edges: Array, rounding: float) -> Index:
     last = (distance >= edges[-1] - slack) & (distance <= edges[-1] + slack)
     where = np.where(last, edges.size - 2, where)
     return np.where(where < edges.size - 1, where, -1)
-
-
-def _farthest(positions: Positions) -> float:
-    """Return the largest distance, by halving boxes of places and dropping pairs of boxes that are closer than one found."""
-    assert positions.points is not None
-    points = positions.points
-    if positions.kind == SPHERE:  # the farthest is the nearest to the antipode
-        _, other = KDTree(points).query(-points)
-        return float(positions.of_pairs(np.arange(len(positions)), other).max())
-    order, nodes = build_tree(points, np.ones(points.shape[1]))
-    boxes = bound_boxes(points[order], nodes)
-    best, at = 0.0, order[:1]
-    for _ in range(4):  # from a place to the farthest from it
-        distance = positions.between(at, order)[0]
-        at, best = order[[distance.argmax()]], max(best, float(distance.max()))
-    left, right = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    while left.size:
-        first = order[nodes[left, 0]], order[nodes[right, 0]]
-        best = max(best, float(positions.of_pairs(*first).max()))
-        most = _at_most(boxes[left], boxes[right], positions.kind)
-        open_ = np.argsort(-most, kind="stable")[: np.count_nonzero(most > best)]
-        left, right = left[open_], right[open_]
-        leaves = (nodes[left, 2] < 0) & (nodes[right, 2] < 0)
-        for u, v in zip(left[leaves].tolist(), right[leaves].tolist(), strict=True):
-            if _at_most(boxes[[u]], boxes[[v]], positions.kind)[0] > best:
-                inside = (order[nodes[w, 0] : nodes[w, 1]] for w in (u, v))
-                best = max(best, float(positions.between(*inside).max()))
-        left, right = _halve(left[~leaves], right[~leaves], nodes)
-    return best
-
-
-def _at_most(a: Array, b: Array, kind: int | None) -> Array:
-    """Return what the distance of a place in one box from one in another cannot exceed, for pairs of boxes."""
-    columns = a.shape[1] // 2
-    shift = np.maximum(a[:, columns:] - b[:, :columns], b[:, columns:] - a[:, :columns])
-    room = 1 + 1e-9
-    if kind == FLAT:
-        return room * np.linalg.norm(shift, axis=1)
-    chord = np.linalg.norm(shift[:, :3], axis=1) / (2 * EARTH_RADIUS)
-    # Near the antipode a chord says little about the arc, and its rounding much.
-    arc = 2 * EARTH_RADIUS * np.arcsin(np.minimum(chord + 1e-15, 1.0))
-    return room * np.hypot(arc, shift[:, 3])
-
-
-def _halve(left: Index, right: Index, nodes: Index) -> tuple[Index, Index]:
-    """Replace the larger node of each pair by its children; of a node and itself there are three pairs of children."""
-    size = nodes[:, 1] - nodes[:, 0]
-    same = left == right
-    swap = (nodes[left, 2] < 0) | ((nodes[right, 2] >= 0) & (size[right] > size[left]))
-    large, small = np.where(swap, right, left)[~same], np.where(swap, left, right)[~same]
-    child = nodes[left[same], 2]
-    return (
-        np.concatenate([nodes[large, 2], nodes[large, 2] + 1, child, child, child + 1]),
-        np.concatenate([small, small, child, child + 1, child + 1]),
-    )
-
-
-def _measure(positions: Positions) -> tuple[float, float]:
-    """Least and largest positive finite distance, by all of them; infinity and zero where there are none."""
-    least, largest = np.inf, 0.0
-    for rows, cols in triangle(len(positions), _TILE):
-        distance = positions.between(rows, cols)
-        distance = distance[np.isfinite(distance) & (distance > 0)]
-        largest = max(largest, float(distance.max(initial=0.0)))
-        least = min(least, float(distance.min(initial=np.inf)))
-    return least, largest

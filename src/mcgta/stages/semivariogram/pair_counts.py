@@ -80,7 +80,7 @@ def take_census(positions: Positions, edges: Array, points: Array, *, advance: A
 
 
 def _along_time(positions: Positions) -> bool:
-    return positions.metric == "time" and positions.points is not None
+    return positions.is_chain and positions.points is not None
 
 
 def _by_tree(positions: Positions) -> bool:
