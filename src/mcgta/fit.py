@@ -72,8 +72,7 @@ def check_fitted(fitted: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} has shape {fitted[name].shape}, expected ({count},)")
     if models is not None and len(models) != count:
         raise ValueError(f"{len(models)} local models for {count} observations")
-    if models is not None and not np.isfinite(models.means[models.fitted]).all():
-        raise ValueError("a fitted local model is not finite")
+    _check_labels(fitted, count)
     for name, rows in (
         ("core_sample_indices_", fitted["core_sample_indices_"]),
         ("anchors", fitted["_membership"].anchors),
@@ -87,3 +86,15 @@ def check_fitted(fitted: Mapping[str, Any]) -> None:
     names = fitted.get("feature_names_in_")
     if names is not None and names.shape != (fitted["n_features_in_"],):
         raise ValueError("feature_names_in_ does not name every feature")
+
+
+def _check_labels(fitted: Mapping[str, Any], count: int) -> None:
+    """Raise a ValueError unless labels and what else names clusters agree on their number."""
+    clusters = fitted["n_clusters_"]
+    if not 0 <= clusters <= count:
+        raise ValueError(f"n_clusters_={clusters} with {count} observations")
+    labels = fitted["labels_"]
+    if count and not -1 <= labels.min() <= labels.max() < clusters:
+        raise ValueError(f"labels_ must be -1 to {clusters - 1}, one of the {clusters} clusters or noise")
+    if fitted["_membership"].radii.shape != (clusters,):
+        raise ValueError(f"_membership has radii {fitted['_membership'].radii.shape}, expected ({clusters},)")

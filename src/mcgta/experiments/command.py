@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from mcgta.datasets.cache import VARIABLE
 from mcgta.experiments.cells import STATUSES, Cell, Solving
 from mcgta.experiments.environment import code_version
-from mcgta.runtime.memory import budget, read_size, say_size
+from mcgta.runtime.memory import budget
+from mcgta.runtime.sizes import read_size, say_size
 
 RESULTS, TABLES, FIGURES = "results.jsonl", "tables.md", "figures"
 

@@ -26,7 +26,7 @@ from mcgta.experiments.child import THREADS, Solve, work
 from mcgta.experiments.environment import code_version, write_environment
 from mcgta.experiments.results import Record, add_record, read_records, repair
 from mcgta.experiments.usage import Usage, usage_by_group
-from mcgta.runtime.memory import say_size
+from mcgta.runtime.sizes import say_size
 
 Progress = Callable[[int, int, Record], None]
 

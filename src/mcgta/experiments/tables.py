@@ -10,7 +10,7 @@ from mcgta.experiments.cells import Cell
 from mcgta.experiments.legend import data_title, legend_rows, method_title
 from mcgta.experiments.results import Record
 from mcgta.experiments.summary import WORDS, Board, Summary, best
-from mcgta.runtime.memory import say_size
+from mcgta.runtime.sizes import say_size
 
 FAMILIES = (
     ("Without constraint, model-free", ("k-means", "dbscan", "hdbscan", "dtw")),
