@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from mcgta.runtime.memory import read_size, say_size
+from mcgta.runtime.sizes import read_size, say_size
 from paper.running.cells import STATUSES
 
 PROGRAM = "python -m paper"

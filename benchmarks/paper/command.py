@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Protocol
 
 from mcgta.datasets.cache import VARIABLE
-from mcgta.runtime.memory import budget, say_size
+from mcgta.runtime.memory import budget
+from mcgta.runtime.sizes import say_size
 from paper.arguments import MIN_MEMORY, PROGRAM, parse_arguments
 from paper.rendering.overview import overview_text
 from paper.rendering.tables import render

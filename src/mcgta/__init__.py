@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mcgta.estimator import MCGTA
+    from mcgta.positions.metrics import SpaceTime
     from mcgta.positions.positions import Positions
     from mcgta.positions.reading import read_positions
     from mcgta.runtime.archive import ArchiveError, load
@@ -35,6 +36,7 @@ _HOMES = {
     "LabelScorer": "validation.labels",
     "Positions": "positions.positions",
     "Semivariogram": "stages.semivariogram.curve",
+    "SpaceTime": "positions.metrics",
     "compare_labellings": "selection.evidence",
     "config_context": "runtime.config",
     "evidence": "selection.evidence",
@@ -55,6 +57,7 @@ __all__ = [
     "LabelScorer",
     "Positions",
     "Semivariogram",
+    "SpaceTime",
     "compare_labellings",
     "config_context",
     "evidence",

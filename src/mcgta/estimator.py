@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mcgta.clustering.membership import Membership
 from mcgta.fit import Fit, fit_observations
 from mcgta.inference.pair_test import GoodnessOfFit, PairTest, calibrated_test, labelling_test, pair_test
-from mcgta.observations import read_features
+from mcgta.observations import align_positions, read_features
 from mcgta.refit import labels_with, refit
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.parallel import threads
@@ -220,7 +220,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             Features.
         y : ignored
         positions : array-like, frame, geometry column or None
-            Where each observation is; see :func:`mcgta.read_positions`. None means that the order of the rows is time.
+            Where each observation is; see :func:`mcgta.read_positions`. None means that the order of the rows is time, or the
+            index of X where that holds times.
         groups : array-like of labels or None
             The series, slide or machine of each observation. Groups share clusters but no neighbourhoods.
         """
@@ -229,7 +230,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         columns = type(self)()  # takes note of the columns, which are this estimator's only once the fit has succeeded
         features = read_features(columns, X, ensure_min_samples=2, copy=True)
         names = columns.__dict__.get("feature_names_in_")
-        self._fit = fit_observations(features, names, positions, groups, asked)
+        places = align_positions(X, positions, groups, metric=asked.metric)
+        self._fit = fit_observations(features, names, places, groups, asked)
         return self
 
     @_at_work
@@ -284,7 +286,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_is_fitted(self)
         check_value("refresh", refresh, Rule(flag=True))
         features = read_features(self, X, reset=False)
-        self._fit = append(self._fit, features, positions, groups, refresh=bool(refresh))
+        places = align_positions(X, positions, groups, metric=self._fit.data.positions.metric)
+        self._fit = append(self._fit, features, places, groups, refresh=bool(refresh))
         return self
 
     # ------------------------------------------------------------------ other labels
@@ -329,14 +332,17 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """
         check_is_fitted(self)
         features = read_features(self, X, reset=False)
-        found = predict(self._fit, features, positions, groups, strengths=return_probabilities)
+        places = align_positions(X, positions, groups, metric=self._fit.data.positions.metric)
+        found = predict(self._fit, features, places, groups, strengths=return_probabilities)
         return (found.labels, found.strengths) if return_probabilities else found.labels
 
     @_at_work
     def predict_proba(self, X: Any, *, positions: Any = None, groups: Any = None) -> Array:
         """Return how probable each cluster is for new observations, (M, K), by the clusters' models; see :meth:`predict`."""
         check_is_fitted(self)
-        return predict_probabilities(self._fit, read_features(self, X, reset=False), positions, groups)
+        features = read_features(self, X, reset=False)
+        places = align_positions(X, positions, groups, metric=self._fit.data.positions.metric)
+        return predict_probabilities(self._fit, features, places, groups)
 
     # ------------------------------------------------------------------ tests
 

@@ -14,11 +14,12 @@ import numpy as np
 
 from mcgta.clustering.backend import Backend
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.clustering import Clustering, densities, of_members
+from mcgta.clustering.clustering import Clustering, densities
 from mcgta.clustering.labels import number
 from mcgta.clustering.linkage import SingleLinkage
 from mcgta.clustering.membership import Membership
-from mcgta.clustering.tree_search import TreeSearch, serves
+from mcgta.clustering.model_tree import serves
+from mcgta.clustering.tree_search import TreeSearch
 from mcgta.inference.significance import Significance
 from mcgta.observations import Observations
 from mcgta.pipeline import (
@@ -47,7 +48,7 @@ from mcgta.selection.noise import assign_noise
 from mcgta.selection.probabilities import membership_probabilities
 from mcgta.selection.search import LOOSE
 from mcgta.settings import Settings
-from mcgta.stages.dissimilarity.dissimilarity import sampling_error
+from mcgta.stages.dissimilarity.compare import sampling_error
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
 from mcgta.stages.prior import MixturePrior
@@ -202,7 +203,7 @@ class Derived:
     def search(self) -> BruteForceSearch | TreeSearch:
         """The neighbour search of the fit."""
         backend = self._fit.backend
-        if backend.name == "dense":  # the table of losses was not kept, and there may be less memory than before
+        if backend.name == "table":  # the table of losses was not kept, and there may be less memory than before
             backend = choose_backend_for(self._fit.data.raw.shape, self._fit.settings)
         return open_search(self.prepared, backend, self._cache)
 
@@ -211,7 +212,7 @@ class Derived:
         """A tree over the models; None where neighbours are few, or a tree cannot serve."""
         if isinstance(self.search, TreeSearch):
             return self.search
-        large = self._fit.backend.name == "dense" and len(self.prepared.loss) > get_config().table_rows
+        large = self._fit.backend.name == "table" and len(self.prepared.loss) > get_config().table_rows
         if not large or not serves(self.prepared.loss):
             return None
         search = open_search(self.prepared, replace(self._fit.backend, name="tree"), self._cache)
@@ -246,14 +247,14 @@ class Derived:
         labels = fit.labelling.labels[self.prepared.kept]
         rule = fit.labelling.rule
         if not isinstance(rule, Membership):
-            return densities(self.search, of_members(labels, fit.labelling.eps), fit.min_samples)
+            return densities(self.search, Clustering.of_members(labels, fit.labelling.eps), fit.min_samples)
         anchors = np.searchsorted(self.prepared.kept, rule.anchors)
         core = np.zeros(labels.size, dtype=bool)
         core[anchors] = True
-        own = np.full(labels.size, np.inf)
-        own[anchors] = rule.own
-        clustering = Clustering(labels, core, own, rule.radii, fit.labelling.eps)
-        if np.isnan(rule.own).any() or np.isnan(rule.radii).any():
+        core_distances = np.full(labels.size, np.inf)
+        core_distances[anchors] = rule.core_distances
+        clustering = Clustering(labels, core, core_distances, rule.radii, fit.labelling.eps)
+        if np.isnan(rule.core_distances).any() or np.isnan(rule.radii).any():
             clustering = densities(self.search, clustering, fit.min_samples)
         return clustering
 
@@ -270,7 +271,7 @@ class Derived:
         strengths = np.zeros(labelling.labels.size)
         if isinstance(labelling.rule, Membership):
             found = self.clustering
-            reach = self.search.reach(found.labels, found.core, found.own)
+            reach = self.search.cluster_reachability(found.labels, found.core, found.core_distances)
             strengths[self.prepared.kept] = self.membership.strengths_at(reach, found.labels)
             return strengths
         inside = np.flatnonzero(labelling.labels >= 0)
@@ -304,7 +305,7 @@ class Derived:
     @cached_property
     def dissimilarity_error(self) -> float:
         """Sampling error of dissimilarities."""
-        return sampling_error(self._fit.models, self._fit.settings.dissimilarity, random_state=self._fit.data.seed)
+        return sampling_error(self._fit.models, self._fit.settings.kind, random_state=self._fit.data.seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,23 +381,23 @@ def assemble(
 
 
 def label_by_clusterer(
-    prepared: Prepared, backend: Backend, cache: StageCache, known_cores: Labels | None = None
+    prepared: Prepared, backend: Backend, cache: StageCache, known_core: Labels | None = None
 ) -> tuple[Labelling, Backend]:
     """Run the clusterer; return the labelling by density, and how neighbours were searched for."""
     note(str(backend))
     pairs = len(prepared.loss) * (len(prepared.loss) - 1) // 2
     search, backend = search_neighbors(prepared, backend, cache)
-    if backend.name == "dense":
+    if backend.name == "table":
         with stage("clustering"):
-            clustering, _ = cluster(prepared, search)
-            clustering = place_noise(clustering, prepared)
+            clustering = place_noise(cluster(prepared, search), prepared)
             clustering = densities(search, clustering, prepared.min_samples)
         comparisons = pairs
     else:
-        clustering, comparisons = cluster(prepared, search, known_cores=known_cores)
+        clustering = cluster(prepared, search, known_core=known_core)
+        comparisons = clustering.comparisons
         clustering = place_noise(clustering, prepared)
     backend = replace(backend, pairs=pairs, exact_pairs=comparisons)
-    if backend.name != "dense":
+    if backend.name != "table":
         note(backend.tell_pairs())
     membership = Membership.of(clustering)
     membership = replace(membership, anchors=prepared.kept[membership.anchors])
@@ -411,7 +412,7 @@ def label_by_evidence(prepared: Prepared, selection: Selection) -> Labelling:
     background = background_of(selection.choice, selection.compared.result.overlap)
     with stage("cluster models"):
         rule = describe_clusters(prepared.data, labels, background)
-    eps = prepared.eps if isinstance(prepared.settings.clusterer, str) else None
+    eps = prepared.eps if prepared.settings.algorithm.takes_options else None
     return Labelling(labels, EVIDENCE, rule, np.nan if eps is None else eps)
 
 
@@ -434,9 +435,8 @@ def place_noise(clustering: Clustering, prepared: Prepared) -> Clustering:
         return clustering
     with stage("noise"):
         labels = number(assign_noise(prepared.data.X[prepared.kept], prepared.loss.positions, labels))
-    return replace(
-        of_members(labels, clustering.eps), ordering=clustering.ordering, reachability=clustering.reachability
-    )
+    members = Clustering.of_members(labels, clustering.eps)
+    return replace(members, ordering=clustering.ordering, reachability=clustering.reachability)
 
 
 def list_alternatives(data: Observations, selection: Selection) -> tuple[Alternative, ...]:

@@ -26,6 +26,7 @@ from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index
 from mcgta.runtime.warnings import warn
 from mcgta.stages.covariance import get_covariance
+from mcgta.stages.dissimilarity.kind import Kind
 from mcgta.stages.dissimilarity.registry import get_dissimilarity
 from mcgta.stages.lags import check_lags, stack_lags
 
@@ -187,7 +188,7 @@ def check_squares(X: Array, names: Sequence[Any] | None = None) -> None:
         )
 
 
-def check_columns(X: Array, names: Sequence[Any] | None, dissimilarity: str) -> None:
+def check_columns(X: Array, names: Sequence[Any] | None, dissimilarity: str | Kind) -> None:
     """Check the columns of features, in the user's order of rows.
 
     Numbers that cannot be squared are refused. Columns that are constant over all observations are refused or reported, and
@@ -203,7 +204,7 @@ def check_columns(X: Array, names: Sequence[Any] | None, dissimilarity: str) -> 
     kind = get_dissimilarity(dissimilarity)
     if kind.needs_definite:
         raise ValueError(
-            f"X: column {said} is constant, and dissimilarity={dissimilarity!r} needs covariances of full rank; drop it, or "
+            f"X: column {said} is constant, and dissimilarity={kind.name!r} needs covariances of full rank; drop it, or "
             "use dissimilarity='wasserstein2'"
         )
     if kind.shift_invariant:
@@ -211,7 +212,7 @@ def check_columns(X: Array, names: Sequence[Any] | None, dissimilarity: str) -> 
 
 
 def check_neighbors(
-    n_neighbors: int, d: int, *, covariance: str, alpha: float, prior: str | None, dissimilarity: str
+    n_neighbors: int, d: int, *, covariance: Any, alpha: float, prior: Any, dissimilarity: str | Kind
 ) -> None:
     """Refuse neighbourhoods that are too small for the estimator of their covariance."""
     kind = get_dissimilarity(dissimilarity)
@@ -226,6 +227,6 @@ def check_neighbors(
         )
     if estimator.singular and prior is None and kind.needs_definite and n_neighbors <= d:
         raise ValueError(
-            f"n_neighbors={n_neighbors} with {d} features gives singular covariances, which dissimilarity={dissimilarity!r} "
+            f"n_neighbors={n_neighbors} with {d} features gives singular covariances, which dissimilarity={kind.name!r} "
             f"cannot compare; use n_neighbors > {d}, a regularised covariance, or dissimilarity='wasserstein2'"
         )

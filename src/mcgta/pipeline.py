@@ -15,13 +15,14 @@ import numpy as np
 
 from mcgta.clustering.backend import Backend, choose_backend, reconsider
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.clustering import Clustering, NeighborSearch, cluster_by_object
-from mcgta.clustering.clustering import cluster as run_clusterer
+from mcgta.clustering.clusterer import ClusterOptions
+from mcgta.clustering.clustering import Clustering
+from mcgta.clustering.neighbor_search import NeighborSearch
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.inference.null_distribution import draw_null
 from mcgta.inference.significance import Significance
-from mcgta.kernels.gaussians.wasserstein import null_expectation
 from mcgta.observations import DEFAULT_NEIGHBORS, Observations, check_columns, check_neighbors, sort_observations
+from mcgta.positions.metrics import get_metric
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.config import get_config
@@ -31,24 +32,16 @@ from mcgta.runtime.rules import draw_seed, read_level
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.settings import Settings
-from mcgta.stages.dissimilarity.dissimilarity import (
-    FEATURE_BASED,
-    NEEDS_DEFINITE,
-    TRANSPORT,
-    Dissimilarity,
-    compare_features,
-    compare_models,
-    incomparable,
-)
+from mcgta.stages.dissimilarity.compare import compare_features, compare_models
+from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
+from mcgta.stages.lags import check_lags_of
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import GaussianMixturePrior, MixturePrior
-from mcgta.stages.semivariogram.curve import Semivariogram, fit_semivariogram
+from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
-
-EPS_SHARE = 0.4
-"""The radius of DBSCAN, in expected differences of two samples of one model."""
+from mcgta.stages.semivariogram.fitting import fit_semivariogram
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +88,15 @@ class Prepared:
             return self.significance.radius(level)
         if self.settings.eps != "auto":
             return float(self.settings.eps)
-        kind = self.settings.dissimilarity
-        if self.settings.clusterer != "dbscan" or self.models is None or kind not in TRANSPORT:
+        suggest = self.settings.kind.suggested_eps
+        if not self.settings.algorithm.needs_eps or self.models is None or suggest is None:
             return None
-        if kind == "calibrated":
-            return EPS_SHARE
-        expected = null_expectation(self.models.covariances[self.models.fitted], self.data.n_neighbors)
-        return float(EPS_SHARE * np.median(expected))
+        return suggest(self.models, self.data.n_neighbors)
+
+    @property
+    def options(self) -> ClusterOptions:
+        """Options of the clusterer."""
+        return ClusterOptions(self.eps, self.min_samples, smallest_cluster(self.settings))
 
     def spread_out(self, labels: Labels) -> Labels:
         """Return labels of all rows, given those of the rows that can be compared; others are noise."""
@@ -129,7 +124,7 @@ class StageCache:
 
 def models_key(settings: Settings, data: Observations) -> tuple[Any, ...]:
     """Return what local models depend on; the neighbours by their number, which "auto" leaves to the data."""
-    definite = settings.dissimilarity if settings.dissimilarity in NEEDS_DEFINITE else None
+    definite = settings.kind.name if settings.kind.needs_definite else None
     return (data.n_neighbors, definite, *settings.having(n_neighbors=data.n_neighbors).key("models"))
 
 
@@ -145,7 +140,7 @@ def semivariogram_key(settings: Settings, data: Observations) -> tuple[Any, ...]
 
 def read(X: Array, names: Any, positions: Any, groups: Any, settings: Settings) -> Observations:
     """Check observations against the settings, and bring them into canonical order."""
-    check_columns(X, names, settings.dissimilarity)
+    check_columns(X, names, settings.kind)
     places = read_positions(positions, X.shape[0], groups=groups, metric=settings.metric)
     seed = draw_seed(settings.random_state)
     data = sort_observations(X, places, n_neighbors=settings.n_neighbors, lags=settings.lags, seed=seed)
@@ -155,7 +150,7 @@ def read(X: Array, names: Any, positions: Any, groups: Any, settings: Settings) 
         covariance=settings.covariance,
         alpha=settings.alpha,
         prior=settings.prior,
-        dissimilarity=settings.dissimilarity,
+        dissimilarity=settings.kind,
     )
     return data
 
@@ -173,7 +168,7 @@ def prepare(
     kept, failed = _comparable(data, models, settings, quiet=quiet)
     places = data.positions.take(kept)
     dissimilarity = _compare(data, models, kept, settings, cache)  # lines 4-5
-    if backend.name == "dense":
+    if backend.name == "table":
         dissimilarity.matrix()
     semivariogram = _fit_semivariogram(data, dissimilarity, places, settings, cache, quiet=quiet)  # lines 6-8
     significance = _find_significance(data, models, kept, settings, cache)
@@ -190,7 +185,7 @@ def search_neighbors(
     search = open_search(prepared, backend, cache)
     if not isinstance(search, TreeSearch):
         return search, backend
-    eps = prepared.eps if prepared.settings.clusterer == "dbscan" else None
+    eps = prepared.eps if prepared.settings.algorithm.needs_eps else None
     with stage("probe"):  # asks for the neighbours of some observations
         backend = reconsider(backend, search.open_share(prepared.min_samples, eps=eps))
     if backend.name == "tree":
@@ -201,38 +196,25 @@ def search_neighbors(
 
 def open_search(prepared: Prepared, backend: Backend, cache: StageCache) -> BruteForceSearch | TreeSearch:
     """Return the neighbour search of a backend; a tree over the same models is used again."""
-    loss = prepared.loss
-    if backend.name == "dense":
-        return BruteForceSearch.of_table(loss.matrix())
-    if backend.name == "tiled":
-        return BruteForceSearch.of(loss)
     key = dissimilarity_key(prepared.settings, prepared.data)
-    if key in cache.trees:
-        return replace(cache.trees[key], loss=loss)
-    with stage("tree"):
-        cache.trees[key] = TreeSearch.of(loss)
-    return cache.trees[key]
+    if backend.name == "tree" and key in cache.trees:
+        return replace(cache.trees[key], loss=prepared.loss)
+    search = backend.make_search(prepared.loss)
+    if isinstance(search, TreeSearch):
+        cache.trees[key] = search
+    return search
 
 
-def cluster(prepared: Prepared, search: NeighborSearch, *, known_cores: Labels | None = None) -> tuple[Clustering, int]:
-    """Run line 10 of Algorithm 1, the clusterer; return the comparisons of models that it took, too.
+def cluster(prepared: Prepared, search: NeighborSearch, *, known_core: Labels | None = None) -> Clustering:
+    """Run line 10 of Algorithm 1, the clusterer; where a number of clusters is asked for, it is cut there.
 
-    ``known_cores`` tells DBSCAN of rows whether they are core (1), not (0), or have to be counted (-1).
+    ``known_core`` tells DBSCAN of rows whether they are core (1), not (0), or have to be counted (-1).
     """
     settings = prepared.settings
-    if not isinstance(settings.clusterer, str):
-        assert isinstance(search, BruteForceSearch)
-        assert search.table is not None
-        return cluster_by_object(search.table, settings.clusterer), 0
-    eps = prepared.eps
-    return run_clusterer(
-        search,
-        settings.clusterer,
-        eps="auto" if eps is None else eps,
-        min_samples=prepared.min_samples,
-        min_cluster_size=smallest_cluster(settings),
-        known=known_cores,
-    )
+    options = replace(prepared.options, known_core=known_core)
+    if settings.n_clusters == "auto" or not settings.wants_clusterer:
+        return settings.algorithm.cluster(search, options)
+    return settings.algorithm.cut(search, options, int(settings.n_clusters))
 
 
 def smallest_cluster(settings: Settings) -> int | None:
@@ -258,11 +240,13 @@ def make_loss(
     return Loss(dissimilarity, places, semivariogram, float(settings.beta), margin, settings.penalty)
 
 
-def compare(X: Array, models: LocalModels | None, settings: Settings, seed: int) -> Dissimilarity:
-    """Return the dissimilarity of observations, by their models or their features (lines 4-5)."""
-    if models is None:
-        return compare_features(X, settings.dissimilarity)
-    return compare_models(models, settings.dissimilarity, random_state=seed)
+def compare(X: Array, models: LocalModels | None, rows: Index, settings: Settings, seed: int) -> Dissimilarity:
+    """Return the dissimilarity of observations (lines 4-5): by their models, their features, or the user's table of rows."""
+    if models is not None:
+        return compare_models(models, settings.kind, random_state=seed)
+    if settings.kind.compares == "rows":
+        return settings.kind.build(rows, seed)
+    return compare_features(X, settings.kind)
 
 
 def choose_backend_for(shape: tuple[int, ...], settings: Settings, *, neighbors: int = 0) -> Backend:
@@ -270,43 +254,46 @@ def choose_backend_for(shape: tuple[int, ...], settings: Settings, *, neighbors:
 
     ``neighbors`` are listed of each observation; see :func:`listed_neighbors`.
     """
-    distances = settings.metric == "precomputed" or callable(settings.metric)
     count, features = shape
+    check_lags_of(settings.lags, count)
+    distances = get_metric(settings.metric).has_matrix
     size = (count, features * (settings.lags + 1))
     room = budget(get_config().max_memory)
     tables = count_tables(settings.clusterer, dense=True, distances=distances)
     backend = choose_backend(
         count,
-        clusterer=settings.clusterer,
-        dissimilarity=settings.dissimilarity,
+        clusterer=settings.algorithm,
+        dissimilarity=settings.kind,
         measured=settings.beta == 0 or not distances,
         fits=room is None or needed_bytes(*size, tables=tables, neighbors=neighbors) <= room,
     )
-    tables = count_tables(settings.clusterer, dense=backend.name == "dense", distances=distances)
-    check_memory(*size, tables=tables, neighbors=neighbors, budget=room)
+    tables = count_tables(settings.clusterer, dense=backend.name == "table", distances=distances)
+    try:
+        check_memory(*size, tables=tables, neighbors=neighbors, budget=room)
+    except MemoryError as error:
+        if settings.lags == 0:
+            raise
+        raise MemoryError(f"lags={settings.lags} makes {size[1]} features of {features}: {error}") from None
     return backend
 
 
 def listed_neighbors(positions: Any, settings: Settings) -> int:
     """Return how many neighbours of each observation are listed; none along time, where neighbourhoods are windows."""
-    if settings.dissimilarity in FEATURE_BASED:
-        return 0
-    shape: tuple[int, ...] = () if positions is None else np.shape(positions)
-    along_time = settings.metric in ("auto", "time") and (len(shape) < 2 or shape[1] == 1)
-    if along_time and not hasattr(positions, "geom_type") and settings.weights == "uniform":
+    chain = get_metric(settings.metric).may_be_chain(positions) and settings.weights == "uniform"
+    if chain or not settings.kind.fits_models:
         return 0
     return DEFAULT_NEIGHBORS if settings.n_neighbors == "auto" else int(settings.n_neighbors)
 
 
 def _fit_prior(data: Observations, settings: Settings, cache: StageCache) -> MixturePrior | None:
     """Fit the global mixture, where one is wanted."""
-    if settings.prior is None or settings.dissimilarity in FEATURE_BASED:
+    if settings.prior is None or not settings.kind.fits_models:
         return None
     key = models_key(settings, data)
     if key not in cache.priors:
         options = GaussianMixturePrior() if settings.prior == "gmm" else settings.prior
         with stage("prior"):
-            cache.priors[key] = options.fit(data.X, random_state=data.seed)
+            cache.priors[key] = options.fit(data.X, data.seed)
     return cache.priors[key]
 
 
@@ -314,7 +301,7 @@ def _fit_models(
     data: Observations, settings: Settings, prior: MixturePrior | None, cache: StageCache
 ) -> LocalModels | None:
     """Find neighbourhoods and fit a model on each; None for dissimilarities of features."""
-    if settings.dissimilarity in FEATURE_BASED:
+    if not settings.kind.fits_models:
         return None
     key = models_key(settings, data)
     if key not in cache.models:
@@ -325,15 +312,14 @@ def _fit_models(
 
 
 def _definite(models: LocalModels, settings: Settings) -> LocalModels:
-    kind = settings.dissimilarity
-    return models.require_definite(kind) if kind in NEEDS_DEFINITE else models
+    return models.require_definite(settings.kind.name) if settings.kind.needs_definite else models
 
 
 def _comparable(
     data: Observations, models: LocalModels | None, settings: Settings, *, quiet: bool
 ) -> tuple[Index, dict[int, str]]:
     """Return the rows that can be compared, and why others cannot, by the user's rows; warn of these unless quiet."""
-    failures = models.failures if models is not None else incomparable(data.X, settings.dissimilarity)
+    failures = models.failures if models is not None else settings.kind.incomparable(data.X)
     kept = np.setdiff1d(np.arange(data.order.size), list(failures))
     reasons = dict(sorted((int(data.order[row]), reason) for row, reason in failures.items()))
     if not reasons or (quiet and kept.size >= 2):
@@ -352,7 +338,7 @@ def _compare(
     key = dissimilarity_key(settings, data)
     if key not in cache.dissimilarities:
         chosen = None if models is None else models.take(kept)
-        cache.dissimilarities[key] = compare(data.X[kept], chosen, settings, data.seed)
+        cache.dissimilarities[key] = compare(data.X[kept], chosen, data.order[kept], settings, data.seed)
     return cache.dissimilarities[key]
 
 
@@ -418,9 +404,9 @@ def find_significance(data: Observations, models: LocalModels, kept: Index, sett
     def fit(X: Array, neighborhoods: Neighborhoods) -> LocalModels:
         return models_on(X, neighborhoods, settings, None, data.seed)
 
-    null = draw_null(models, near, fit, covariance=settings.covariance, random_state=data.seed)
-    scale = np.ones(kept.size) if settings.dissimilarity == "calibrated" else models.take(kept).chance
-    return Significance(null, near.take(kept), scale)
+    null = draw_null(models, near, fit, slow=settings.estimator.in_processes, random_state=data.seed)
+    assert settings.kind.chance_scale is not None
+    return Significance(null, near.take(kept), settings.kind.chance_scale(models.take(kept)))
 
 
 def _choose_margin(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.clustering.clustering import of_members
+from mcgta.clustering.clustering import Clustering
 from mcgta.fit import EVIDENCE, Fit, assemble, label_by_clusterer, label_by_evidence, place_noise
 from mcgta.pipeline import StageCache, choose_backend_for, models_key, prepare, smallest_cluster
 from mcgta.runtime.types import Labels
@@ -58,7 +58,7 @@ def labels_with(fit: Fit, eps: float) -> Labels:
     labels = np.full(len(prepared.loss), -1, dtype=np.int64)
     if linkage is not None:
         labels = linkage.labels_at(eps, min_cluster_size=smallest_cluster(fit.settings) or 1)
-        labels = place_noise(of_members(labels, eps), prepared).labels
+        labels = place_noise(Clustering.of_members(labels, eps), prepared).labels
     return np.asarray(fit.to_user(prepared.spread_out(labels)))
 
 

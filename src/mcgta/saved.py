@@ -11,6 +11,7 @@ from mcgta.clustering.backend import Backend
 from mcgta.clustering.membership import Membership
 from mcgta.fit import CLUSTERER, EVIDENCE, Alternative, Fit, Labelling
 from mcgta.observations import sort_observations
+from mcgta.positions.metrics import Metric
 from mcgta.positions.positions import Positions
 from mcgta.selection.choice import Choice
 from mcgta.selection.cluster_models import ClusterModels
@@ -54,7 +55,7 @@ def state_of(fit: Fit) -> dict[str, Any]:
     asked = dict(fit.asked.params)
     settings = dict(fit.settings.params)
     for name in ("metric", "clusterer", "progress", "covariance", "dissimilarity"):
-        if not isinstance(asked[name], (str, bool)):
+        if not isinstance(asked[name], (str, bool, Metric)):
             raise ValueError(
                 f"{name}={asked[name]!r} is code, and cannot be saved in a file without pickle; save local_models_ and "
                 "semivariogram_ instead"

@@ -10,19 +10,22 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 
-from mcgta.clustering.clustering import CLUSTERERS
-from mcgta.positions.positions import METRICS
+from mcgta.clustering.clusterer import Clusterer
+from mcgta.clustering.registry import CLUSTERERS, get_clusterer
+from mcgta.positions.metrics import METRICS, Metric
 from mcgta.runtime.rules import INF, Rule, check_value, read_level
-from mcgta.stages.dissimilarity.dissimilarity import DISSIMILARITIES, FEATURE_BASED, TRANSPORT
-from mcgta.stages.local_models import COVARIANCES
+from mcgta.stages.covariance import COVARIANCES, CovarianceEstimator, get_covariance
+from mcgta.stages.dissimilarity.kind import Kind
+from mcgta.stages.dissimilarity.registry import DISSIMILARITIES, get_dissimilarity, names_where
 from mcgta.stages.loss import PENALTIES
 from mcgta.stages.neighborhoods import KERNELS
 from mcgta.stages.prior import GaussianMixturePrior
+from mcgta.stages.semivariogram.binning import MAX_BINS, check_bins
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.models import MODELS
 
@@ -30,7 +33,6 @@ STAGES = ("positions", "models", "dissimilarity", "semivariogram", "loss", "clus
 """Stages that a setting belongs to, in the order of the pipeline; "work" is how it is done, and changes no result."""
 
 REFINEMENTS = ("auto", "none", "noise", "all")
-MAX_BINS = 10_000
 
 _NO_PLAIN_VALUE = object()
 
@@ -40,6 +42,7 @@ def _setting(default: Any, rule: Rule, stage: str, plain: Any = _NO_PLAIN_VALUE)
     return field(default=default, metadata={"rule": rule, "stage": stage, "plain": plain})
 
 
+_DISSIMILARITY = Rule(words=("auto", *DISSIMILARITIES), function=True, kinds=(Kind, np.ndarray))
 _RANDOM = Rule(integer=(0, 2**32 - 1), none=True, kinds=(np.random.RandomState, np.random.Generator))
 
 
@@ -57,8 +60,8 @@ class Settings:
     )
     alpha: float = _setting(0.01, Rule(real=(0, INF)), "models")
     prior: Any = _setting(None, Rule(words=("gmm",), none=True, kinds=(GaussianMixturePrior,)), "models")
-    dissimilarity: Any = _setting("auto", Rule(words=("auto", *DISSIMILARITIES)), "dissimilarity", "wasserstein2")
-    metric: Any = _setting("auto", Rule(words=METRICS, function=True), "positions")
+    dissimilarity: Any = _setting("auto", _DISSIMILARITY, "dissimilarity", "wasserstein2")
+    metric: Any = _setting("auto", Rule(words=METRICS, function=True, kinds=(Metric,)), "positions")
     semivariogram: Any = _setting(
         "spherical", Rule(words=(*MODELS, "empirical"), kinds=(Semivariogram,)), "semivariogram"
     )
@@ -106,6 +109,21 @@ class Settings:
         """Whether a setting is left to the data."""
         value = getattr(self, name)
         return isinstance(value, str) and value == "auto"
+
+    @cached_property
+    def kind(self) -> Kind:
+        """The dissimilarity with its capabilities; W2 squared where it is left open."""
+        return get_dissimilarity(_PLAIN["dissimilarity"] if self.is_open("dissimilarity") else self.dissimilarity)
+
+    @cached_property
+    def estimator(self) -> CovarianceEstimator:
+        """The estimator of local covariances with its capabilities."""
+        return get_covariance(self.covariance, self.alpha)
+
+    @cached_property
+    def algorithm(self) -> Clusterer:
+        """The clusterer with its capabilities."""
+        return get_clusterer(self.clusterer)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -164,10 +182,10 @@ def check_parameters(params: Mapping[str, Any]) -> None:
 
 def check_testable(settings: Settings, asked: str) -> None:
     """Raise a ValueError that begins with ``asked`` where it is not known how much models of one Gaussian differ."""
-    if settings.dissimilarity not in ("auto", *TRANSPORT):
+    if not settings.kind.chance_known:
+        known = names_where(chance_known=True)
         raise ValueError(
-            f"{asked}, which is known for dissimilarity={' or '.join(map(repr, TRANSPORT))} only, not for "
-            f"{settings.dissimilarity!r}"
+            f"{asked}, which is known for dissimilarity={' or '.join(map(repr, known))} only, not for {settings.kind.name!r}"
         )
     if settings.prior is not None:
         raise ValueError(f"{asked}, which is not known for models that start from prior={settings.prior!r}")
@@ -175,57 +193,46 @@ def check_testable(settings: Settings, asked: str) -> None:
 
 def _check_together(settings: Settings) -> None:
     _check_clusterer(settings)
-    if settings.covariance == "min_cov_det" and settings.weights != "uniform":
-        raise ValueError(f"weights={settings.weights!r}: covariance='min_cov_det' knows uniform weights only")
+    if settings.weights != "uniform" and not settings.estimator.takes_weights:
+        raise ValueError(f"weights={settings.weights!r}: covariance={settings.covariance!r} knows uniform weights only")
     for name in ("margin", "eps"):
         if read_level(getattr(settings, name)) is not None:
             check_testable(settings, f"{name}={getattr(settings, name)!r} is a significance level")
-    if settings.dissimilarity in FEATURE_BASED:
+    if not settings.kind.fits_models:
         for name in ("prior", "weights"):
             if getattr(settings, name) != getattr(Settings, name):
                 raise ValueError(
-                    f"{name}={getattr(settings, name)!r} has no effect with dissimilarity={settings.dissimilarity!r}, which "
-                    "compares features and fits no local models"
+                    f"{name}={getattr(settings, name)!r} has no effect with dissimilarity={settings.kind.name!r}, which compares "
+                    f"{settings.kind.compares} and fits no local models"
                 )
+    check_bins(settings.bins)
     if settings.max_lag is not None and isinstance(settings.semivariogram, Semivariogram):
         raise ValueError(f"max_lag={settings.max_lag!r} has no effect on a semivariogram that is fitted already")
     if settings.max_lag is not None and not isinstance(settings.bins, numbers.Integral):
         raise ValueError(f"max_lag={settings.max_lag!r} has no effect where bins gives the edges; end them there")
     if settings.n_clusters != "auto" and settings.wants_clusterer and settings.eps != "auto":
         raise ValueError(
-            f"eps={settings.eps!r} and n_clusters={settings.n_clusters!r} cannot both be set with refine={settings.refine!r}: the "
-            "clusterer is cut where it has that many clusters; leave one of them at 'auto'"
+            f"eps={settings.eps!r} and n_clusters={settings.n_clusters!r} cannot both be set with refine={settings.refine!r}: "
+            "the clusterer is cut where it has that many clusters; leave one of them at 'auto'"
         )
 
 
 def _check_clusterer(settings: Settings) -> None:
-    clusterer = settings.clusterer
-    named = isinstance(clusterer, str)
-    if settings.penalty == "no_hinge" and (named or isinstance(clusterer, (DBSCAN, HDBSCAN, OPTICS))):
+    algorithm = settings.algorithm
+    if settings.penalty == "no_hinge" and algorithm.needs_nonnegative:
         raise ValueError(
-            f"penalty='no_hinge' makes the loss of close pairs negative, and clusterer={clusterer!r} needs distances >= 0; use "
-            "another penalty, or a clusterer object that takes negative values, such as "
+            f"penalty='no_hinge' makes the loss of close pairs negative, and clusterer={settings.clusterer!r} needs distances >= 0; "
+            "use another penalty, or a clusterer object that takes negative values, such as "
             "AgglomerativeClustering(metric='precomputed', linkage='average', ...)"
         )
-    if not named:
+    if not algorithm.takes_options:
         for name in ("eps", "min_samples", "min_cluster_size"):
             if getattr(settings, name) not in ("auto", None):
                 raise ValueError(
                     f"{name}={getattr(settings, name)!r} has no effect on a clusterer object; set it on the object itself"
                 )
-        _check_takes_distances(clusterer)
-    if clusterer == "optics" and settings.min_samples == 1:
-        raise ValueError("min_samples=1 is not allowed: clusterer='optics' needs at least 2")
-
-
-def _check_takes_distances(clusterer: Any) -> None:
-    """Refuse clusterer objects that would read the table of losses as something else."""
-    if getattr(clusterer, "affinity", None) is not None:
+    if settings.min_samples != "auto" and int(settings.min_samples) < algorithm.least_min_samples:
         raise ValueError(
-            f"clusterer={clusterer!r} takes affinities, which are large for similar pairs; the loss is small for them"
-        )
-    silent = object() if type(clusterer).__module__.startswith("sklearn.") else "precomputed"
-    if getattr(clusterer, "metric", silent) != "precomputed":
-        raise ValueError(
-            f"clusterer={clusterer!r} must be made with metric='precomputed': it is given the loss of every pair"
+            f"min_samples={settings.min_samples} is not allowed: clusterer={settings.clusterer!r} needs at least "
+            f"{algorithm.least_min_samples}"
         )

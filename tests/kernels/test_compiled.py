@@ -37,9 +37,9 @@ cov = np.array([[[4.0, 2.0], [2.0, 5.0]]])
 
 PROGRAM = """
 compiled._NOTICE_AFTER = float(sys.argv[2])
-found = factors.triangular_factors(cov)
+factor = factors.triangular_factors(cov)
 stats = factors._cholesky.compile().stats
-json.dump([found[0].tolist(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values())], sys.stdout)
+json.dump([factor[0].tolist(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values())], sys.stdout)
 """
 
 MODULE = """
@@ -108,8 +108,8 @@ import importlib, json, pkgutil, sys
 from numba.core import event
 with event.install_recorder("numba:compile") as imports:
     import mcgta, mcgta.kernels
-    for found in pkgutil.iter_modules(mcgta.kernels.__path__, "mcgta.kernels."):
-        importlib.import_module(found.name)
+    for module in pkgutil.walk_packages(mcgta.kernels.__path__, "mcgta.kernels."):
+        importlib.import_module(module.name)
     before = len(imports.buffer)
     sys.modules["mcgta.kernels.gaussians.factors"]._cholesky.compile()
 json.dump([before, len(imports.buffer) > before], sys.stdout)
@@ -147,7 +147,9 @@ def test_a_cache_folder_that_cannot_be_made_is_done_without(tmp_path):
 def test_kernels_work_where_no_cache_can_be_written_at_all(tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "mcgta", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "file").write_text("")
-    (tmp_path / "mcgta" / "kernels" / "__pycache__").write_text("in the way of the cache beside the source")
+    for folder in (tmp_path / "mcgta" / "kernels", *(tmp_path / "mcgta" / "kernels").iterdir()):
+        if folder.is_dir():
+            (folder / "__pycache__").write_text("in the way of the cache beside the source")
     nowhere = str(tmp_path / "file" / "nowhere")
     homes = dict.fromkeys(["HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_CACHE_HOME", "IPYTHONDIR"], nowhere)
     process = start(Path(nowhere), package=tmp_path / "mcgta", PYTHONDONTWRITEBYTECODE="1", **homes)
@@ -208,6 +210,51 @@ def test_a_changed_source_is_compiled_anew(module, tmp_path):
     path = tmp_path / "cheap_kernels.py"
     path.write_text(MODULE.replace("3.0 * x", "3.0 * x + 1.0"))
     assert module().thrice(2.0) == 7.0
+
+
+def test_a_change_in_any_file_of_the_kernels_is_compiled_anew(tmp_path):
+    package = shutil.copytree(PACKAGE, tmp_path / "mcgta", ignore=shutil.ignore_patterns("__pycache__"))
+    program = KERNELS_ONLY + "json.dump(compiled._sources(), sys.stdout)"
+    digests = {result(start(tmp_path, program, package=package))[0]}
+    for name in ("simd/lanes.py", "gaussians/factors.py", "tree/build.py"):
+        with (package / "kernels" / name).open("a") as file:
+            file.write("\n")
+        digests.add(result(start(tmp_path, program, package=package))[0])
+    assert len(digests) == 4
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_child_that_is_forked_while_another_thread_compiles_can_compile(tmp_path):
+    program = (
+        KERNELS_ONLY
+        + """
+import multiprocessing, threading, time
+
+@compiled.kernel("float64(float64)")
+def thrice(x):
+    return 3.0 * x
+
+compiling = threading.Event()
+real = compiled._compile
+
+def slowly(*args, **kwargs):
+    compiling.set()
+    time.sleep(0.5)
+    return real(*args, **kwargs)
+
+compiled._compile = slowly
+thread = threading.Thread(target=factors.triangular_factors, args=(cov,))
+thread.start()
+compiling.wait()
+context = multiprocessing.get_context("fork")
+answers = context.SimpleQueue()
+child = context.Process(target=lambda: answers.put(thrice(2.0)), daemon=True)
+child.start()
+child.join(60)
+json.dump(None if child.is_alive() else answers.get(), sys.stdout)
+"""
+    )
+    assert result(start(tmp_path, program))[0] == 6.0
 
 
 def test_threads_that_call_first_at_the_same_time_compile_once_and_agree(module):

@@ -12,6 +12,7 @@ import pytest
 
 from mcgta import MCGTA, ArchiveError, MixturePrior, find_neighborhoods, load, read_positions
 from mcgta.runtime import archive
+from mcgta.stages.local_models import LocalModels
 
 
 def _hypotenuse(a, b):
@@ -301,6 +302,27 @@ def test_saving_replaces_an_older_file_and_respects_the_permissions_of_new_files
     assert load(str(path)).n_clusters_ == 2
     (tmp_path / "plain").touch()
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+def test_a_map_of_many_rows_to_reasons_is_kept_as_arrays(tmp_path):
+    count = 100_000
+    failures = {row: ("too few" if row % 3 else "größer") for row in range(count)}
+    empty = np.full((count, 1), np.nan)
+    LocalModels(empty, empty[:, :, None], failures).save(tmp_path / "models")
+    with zipfile.ZipFile(tmp_path / "models") as bundle:
+        assert bundle.getinfo("archive.json").file_size < 1000
+    again = load(tmp_path / "models").failures
+    assert again == failures
+    assert list(again) == list(failures)
+
+
+def test_more_json_than_can_be_loaded_is_not_saved(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "MAX_TREE_BYTES", 100)
+    with pytest.raises(
+        ValueError, match=r"^Positions has \d+ bytes apart from its arrays, and 100 can be saved; use arrays"
+    ):
+        read_positions(None, 3).save(tmp_path / "places")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_file_and_a_directory_are_ordinary_errors(tmp_path):

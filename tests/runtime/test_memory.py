@@ -7,7 +7,8 @@ import pytest
 
 from mcgta import MCGTA
 from mcgta.runtime import memory
-from mcgta.runtime.memory import available_bytes, budget, check_memory, read_size
+from mcgta.runtime.memory import available_bytes, budget, check_memory
+from mcgta.runtime.sizes import read_size
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:         2000000 kB\nMemAvailable:    8000000 kB\n"
 

@@ -99,7 +99,7 @@ def test_a_stream_without_block_characters_gets_plain_ones(quick):
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 40])
-@pytest.mark.parametrize("steps", [progress._BLOCKS, progress._PLAIN])
+@pytest.mark.parametrize("steps", [progress._BLOCKS, progress._ASCII_BLOCKS])
 def test_a_bar_grows_from_empty_to_full_and_keeps_its_width(width, steps):
     bars = [progress._filled(k / 100, width, steps) for k in range(101)]
     assert all(len(bar) == width for bar in bars)

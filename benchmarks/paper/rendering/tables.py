@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from mcgta.runtime.memory import say_size
+from mcgta.runtime.sizes import say_size
 from paper import published
 from paper.rendering.layout import (
     CONVENTION,

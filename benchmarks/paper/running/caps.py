@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from mcgta.runtime.memory import say_size
+from mcgta.runtime.sizes import say_size
 from measuring.usage import Usage
 
 # By the clock a cell may take this many times its cap, and a minute more, since machines are shared.

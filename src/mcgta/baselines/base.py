@@ -18,7 +18,7 @@ from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.rules import INF, Rule, check_value, draw_seed
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.settings import RULES, build_metric, check_metric_params
+from mcgta.settings import RULES
 
 K_RULE = Rule(integer=(1, INF))
 
@@ -85,7 +85,7 @@ class Baseline(ClusterMixin, BaseEstimator):
             positions = np.zeros((len(features), 2))  # all at one place
         elif self._looks_at_positions:
             positions = align_positions(X, positions, groups, metric=params.get("metric", "auto"))
-        metric = build_metric(params.get("metric", "auto"), self._position_params())
+        metric = self._metric_of_positions()
         places = read_positions(positions, features.shape[0], groups=groups, metric=metric)
         if self._metrics is not None and places.metric.name not in self._metrics:
             raise ValueError(
@@ -113,9 +113,9 @@ class Baseline(ClusterMixin, BaseEstimator):
         """Return labels of the task's rows in any numbering, negative for noise."""
         raise TypeError(f"{type(self).__name__} is what baselines have in common, and labels nothing itself")
 
-    def _position_params(self) -> dict[str, Any] | None:
-        """Return the parameters of the metric of positions."""
-        return getattr(self, "metric_params", None)
+    def _metric_of_positions(self) -> Any:
+        """Return the metric of the positions."""
+        return getattr(self, "metric", "auto")
 
     def _check(self) -> None:
         """Refuse parameters that are not allowed."""

@@ -41,7 +41,7 @@ class PCKMeans(Baseline):
     must_link, cannot_link : (L, 2) pairs of rows of X, or None to draw them
     n_init : starts, of which the one of least objective is kept
     max_iter : sweeps over all rows
-    metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
+    metric : of the positions, as in :class:`mcgta.MCGTA`
     random_state : seed of the links, of the sweeps' order, and of centres for which there are no links
 
     Notes
@@ -84,7 +84,6 @@ class PCKMeans(Baseline):
         n_init: int = 3,
         max_iter: int = 100,
         metric: Any = "auto",
-        metric_params: dict[str, Any] | None = None,
         random_state: Any = 0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -97,7 +96,6 @@ class PCKMeans(Baseline):
         self.n_init = n_init
         self.max_iter = max_iter
         self.metric = metric
-        self.metric_params = metric_params
         self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:

@@ -32,7 +32,7 @@ class SKATER(Baseline):
     n_clusters : K regions, over all groups
     n_neighbors : each row is linked with its nearest in position, this many
     floor : least rows of a region. Fewer than K regions are found, with a warning, where no cut leaves that many
-    metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
+    metric : of the positions, as in :class:`mcgta.MCGTA`
     random_state : takes no part, since there is no chance; every baseline has it
 
     Notes
@@ -54,14 +54,12 @@ class SKATER(Baseline):
         *,
         floor: int = 1,
         metric: Any = "auto",
-        metric_params: dict[str, Any] | None = None,
         random_state: Any = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.floor = floor
         self.metric = metric
-        self.metric_params = metric_params
         self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:

@@ -36,7 +36,7 @@ class STDBSCAN(Baseline):
         grow one by one, in the order of position, and the order matters: the first core row that has no cluster begins one with
         all its free neighbours; free neighbours of a core row in it join if they are within ``delta`` of its mean at
         that time. It keeps chains of small steps from leading to another value
-    metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
+    metric : of the positions, as in :class:`mcgta.MCGTA`
     random_state : takes no part, since there is no chance; every baseline has it
 
     Notes
@@ -59,7 +59,6 @@ class STDBSCAN(Baseline):
         *,
         delta: float | None = None,
         metric: Any = "auto",
-        metric_params: dict[str, Any] | None = None,
         random_state: Any = 0,
     ) -> None:
         self.eps = eps
@@ -67,7 +66,6 @@ class STDBSCAN(Baseline):
         self.min_samples = min_samples
         self.delta = delta
         self.metric = metric
-        self.metric_params = metric_params
         self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:
@@ -92,7 +90,7 @@ class MDSTDBSCAN(Baseline):
     eps_space : how far apart neighbours may be in space; None where positions are times
     eps_time : how far apart neighbours may be in time; None where positions have no time
     min_samples : a row with this many neighbours, itself included, is a core row
-    metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`. A ``time_scale`` is not needed and has no effect, as
+    metric : of the positions, as in :class:`mcgta.MCGTA`. A ``time_scale`` is not needed and has no effect, as
         space and time are measured apart
     random_state : takes no part, since there is no chance; every baseline has it
 
@@ -116,7 +114,6 @@ class MDSTDBSCAN(Baseline):
         min_samples: int = 5,
         *,
         metric: Any = "auto",
-        metric_params: dict[str, Any] | None = None,
         random_state: Any = 0,
     ) -> None:
         self.eps = eps
@@ -124,12 +121,11 @@ class MDSTDBSCAN(Baseline):
         self.eps_time = eps_time
         self.min_samples = min_samples
         self.metric = metric
-        self.metric_params = metric_params
         self.random_state = random_state
 
-    def _position_params(self) -> dict[str, Any] | None:
+    def _metric_of_positions(self) -> Any:
         """Add a scale: positions in space and time cannot be read without one, and any will do."""
-        return {"time_scale": 1.0, **(self.metric_params or {})} if self.metric == "spacetime" else self.metric_params
+        return SpaceTime(time_scale=1.0) if self.metric == "spacetime" else self.metric
 
     def _label(self, task: Task) -> Labels:
         senses = [*self._places(task.positions), *self._attributes(task.X)]

@@ -39,7 +39,7 @@ class STICC(InverseCovarianceClustering):
     beta : cost in nats of a nearest neighbour with another label; 0 labels each place by itself. The authors' code leaves
         out the 1/2 of log densities, so that its beta is twice this one: the 5 of its script is 2.5 here
     sparsity : lambda, penalty of the entries of precisions; see :mod:`mcgta.baselines.inverse_covariance`
-    metric, metric_params : as in :class:`mcgta.MCGTA`
+    metric : as in :class:`mcgta.MCGTA`
     init : how runs start, "kmeans" of subregions, as the authors do, or "gmm"
     n_init : number of runs, of which the one of least objective is kept
     max_iter : the most iterations of a run
@@ -63,7 +63,6 @@ class STICC(InverseCovarianceClustering):
         beta: float = 2.5,
         sparsity: float = 0.1,
         metric: Any = "auto",
-        metric_params: Any = None,
         init: str = "kmeans",
         n_init: int = 3,
         max_iter: int = 100,
@@ -75,7 +74,6 @@ class STICC(InverseCovarianceClustering):
         self.beta = beta
         self.sparsity = sparsity
         self.metric = metric
-        self.metric_params = metric_params
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter

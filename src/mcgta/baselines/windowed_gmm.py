@@ -30,7 +30,7 @@ class WindowedGMM(Baseline):
     n_init : starts, of which the best is kept
     max_iter : steps of expectation-maximisation; scikit-learn warns where they do not suffice
     reg_covar : added to the variances of the mixture, of moments scaled to variance one
-    metric, metric_params : of the positions, as in :class:`mcgta.MCGTA`
+    metric : of the positions, as in :class:`mcgta.MCGTA`
     random_state : seed of the starts
 
     Notes
@@ -63,7 +63,6 @@ class WindowedGMM(Baseline):
         max_iter: int = 200,
         reg_covar: float = 1e-6,
         metric: Any = "auto",
-        metric_params: dict[str, Any] | None = None,
         random_state: Any = 0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -73,7 +72,6 @@ class WindowedGMM(Baseline):
         self.max_iter = max_iter
         self.reg_covar = reg_covar
         self.metric = metric
-        self.metric_params = metric_params
         self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:

@@ -10,9 +10,7 @@ All give the same labels:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mcgta.clustering.brute_force import BruteForceSearch
@@ -21,12 +19,11 @@ from mcgta.clustering.tree_search import TreeSearch
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.config import get_config
 from mcgta.runtime.progress import stage
-from mcgta.stages.dissimilarity.registry import get_dissimilarity
+from mcgta.stages.dissimilarity.kind import Kind
 from mcgta.stages.loss import Loss
 
 MOST_OPEN_SHARE = 0.25
 """Share of the pairs that bounds may leave open before reading all of them is quicker."""
-
 
 
 def _read_table(loss: Loss) -> BruteForceSearch:
@@ -89,7 +86,7 @@ class Backend(Archived):
 
 
 def choose_backend(
-    count: int, *, clusterer: Clusterer, dissimilarity: str, measured: bool, fits: bool, small: int | None = None
+    count: int, *, clusterer: Clusterer, dissimilarity: Kind, measured: bool, fits: bool, small: int | None = None
 ) -> Backend:
     """Choose the backend for ``count`` observations.
 
@@ -100,13 +97,13 @@ def choose_backend(
         return Backend("table", f"clusterer {clusterer.name} works on the table of all pairs")
     if count <= small and fits:
         return Backend("table", f"{count} observations; up to {small} the table of all pairs is quickest")
-    bounds = get_dissimilarity(dissimilarity).has_bounds
+    bounds = dissimilarity.has_bounds
     if bounds and measured:
         return Backend("tree", f"{count} observations, W2 squared and its bounds: no table of all pairs is needed")
     why = (
         "the distances of positions are a table themselves"
         if bounds
-        else f"there are no bounds for dissimilarity {dissimilarity!r}"
+        else f"there are no bounds for dissimilarity {dissimilarity.name!r}"
     )
     if fits:
         return Backend("table", f"{why}, and the table of all pairs fits into memory")

@@ -53,7 +53,7 @@ class Membership(Archived):
         """Return the same with other numbers for the clusters: ``rank`` (K,) is the new one of each."""
         radii = np.empty_like(self.radii)
         radii[rank] = self.radii
-        return Membership(self.anchors, rank[self.labels], self.own, radii)
+        return Membership(self.anchors, rank[self.labels], self.core_distances, radii)
 
     def reorder(self, anchors: Index) -> Membership:
         """Return the same with the anchors in another order."""

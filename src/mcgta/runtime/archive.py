@@ -1,12 +1,14 @@
-"""One file for anything worth keeping: arrays plus JSON, no pickle.
+"""Saved objects: one file of arrays plus JSON, without pickle.
 
 Format
 ------
 A zip file, uncompressed: ``archive.json`` and ``arrays/0.npy``, ``arrays/1.npy``, ... The JSON holds the format's
 name and version and one tree, in which ``{"$array": k}`` points to an array and ``{"$object": name, "state": ...}`` to
-an object of a class that registered itself. Reading runs no code from the file: classes are looked up in the registry,
-arrays of Python objects are refused, and nothing larger than the file itself is ever allocated (compressed or
-overlapping members are refused, so a small file cannot blow up).
+an object of a class that registered itself. Whatever grows with the observations is an array, also a map of rows to
+reasons (``{"$texts": ...}``), so that the JSON stays small.
+
+Reading runs no code from the file: classes are looked up in the registry and arrays of Python objects are refused. A
+small file cannot take much memory: compressed or overlapping members, a long JSON and a long directory are refused.
 """
 
 from __future__ import annotations
@@ -15,19 +17,23 @@ import dataclasses
 import json
 import math
 import os
-import secrets
 import tokenize
 import zipfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from mcgta.runtime.replacing import replacing, special_kind
+
 FORMAT = "mcgta-archive"
 VERSION = 1
+MAX_TREE_BYTES = 4 * 2**20
+"""Length of the JSON. Python takes up to 45 times as much to hold it; that of a fit has about 10 kB."""
+
+_MAX_DIRECTORY_BYTES = 2**20
 _TREE = "archive.json"
 _KINDS = "biufUSMm"
 
@@ -40,8 +46,8 @@ class Archived:
     """Mixin: instances can be saved with :meth:`save` and read back with :func:`load`.
 
     Dataclasses are stored by their fields; a field with ``metadata={"archive": False}`` must be None to be saved.
-    Other classes give ``_archive_state`` and ``_from_archive_state``. A subclass must check what it is given, since
-    the state may come from a file that somebody else wrote.
+    Other classes give ``_archive_state`` and ``_from_archive_state``. A subclass must check the state that it is given,
+    since it may come from a file of unknown origin.
     """
 
     _registry: ClassVar[dict[str, type[Archived]]] = {}
@@ -51,7 +57,7 @@ class Archived:
         Archived._registry[cls.__name__] = cls
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write this object to one file; an existing file is replaced only once the new one is complete."""
+        """Write this object to one file; see :func:`save`."""
         save(self, path)
 
     def _archive_state(self) -> dict[str, Any]:
@@ -71,36 +77,43 @@ class Archived:
 
 
 def save(thing: Archived, path: str | os.PathLike[str]) -> None:
-    """Write ``thing`` to ``path``."""
+    """Write ``thing`` to ``path``; an existing file is replaced only once the new one is complete.
+
+    Raises
+    ------
+    ValueError
+        where a part of it cannot be saved, or ``path`` is a device, a pipe, a socket or a folder
+    """
     arrays: list[NDArray[Any]] = []
     tree = {"format": FORMAT, "version": VERSION, "content": _encode(thing, arrays)}
     text = json.dumps(tree, allow_nan=False)
-    target = Path(path)
-    # Named before it is there, so that an interrupt at any time can clean up.
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
-        with open(temporary, "xb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:
-            bundle.writestr(_TREE, text)
-            for k, array in enumerate(arrays):
-                with bundle.open(f"arrays/{k}.npy", "w", force_zip64=True) as member:
-                    npy.write_array(member, array, version=(1, 0), allow_pickle=False)
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    if len(text) > MAX_TREE_BYTES:  # of ASCII
+        raise ValueError(
+            f"{type(thing).__name__} has {len(text)} bytes apart from its arrays, and {MAX_TREE_BYTES} can be saved; "
+            "use arrays in place of long lists"
+        )
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:
+        bundle.writestr(_TREE, text)
+        for k, array in enumerate(arrays):
+            with bundle.open(f"arrays/{k}.npy", "w", force_zip64=True) as member:
+                npy.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read what :meth:`save` wrote: a fitted estimator, local models, a semivariogram, ...
+    """Return the object that :meth:`save` wrote: a fitted estimator, local models, a semivariogram, ...
 
     Raises
     ------
     ArchiveError
         where the file is not an archive, is damaged, or was written by a newer version
     """
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=_open_at_once) as file:
+        state = os.fstat(file.fileno())
+        kind = special_kind(state.st_mode)
+        if kind is not None:
+            raise ArchiveError(f"{path}: is {kind}, not a file that mcgta wrote")
         try:
-            return _load(file, os.fstat(file.fileno()).st_size)
+            return _load(file, state.st_size)
         except ArchiveError as error:
             raise ArchiveError(f"{path}: {error}") from None
         except (zipfile.BadZipFile, json.JSONDecodeError, tokenize.TokenError, EOFError, OSError) as error:
@@ -113,8 +126,34 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ArchiveError(f"{path}: cannot be read ({type(error).__name__}: {error})") from error
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting for the other end, where the path is a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+class _CappedFile:
+    """A file that refuses long reads until ``cap`` is lifted: zipfile reads a directory of any length at once."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.cap: int | None = _MAX_DIRECTORY_BYTES
+        self.seek = file.seek
+        self.tell = file.tell
+        self.seekable = file.seekable
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        if self.cap is None:
+            return self._file.read(size)
+        data = self._file.read(self.cap + 1 if size < 0 else min(size, self.cap + 1))
+        if len(data) > self.cap:
+            raise ArchiveError(f"the file has a directory of more than {self.cap} bytes")
+        return data
+
+
 def _load(file: IO[bytes], size: int) -> Any:
-    with zipfile.ZipFile(file) as bundle:
+    capped = _CappedFile(file)
+    with zipfile.ZipFile(capped) as bundle:
+        capped.cap = None
         _check_members(bundle, size)
         tree = json.loads(bundle.read(_TREE))
         if not isinstance(tree, dict) or tree.get("format") != FORMAT:
@@ -138,6 +177,10 @@ def _check_members(bundle: zipfile.ZipFile, size: int) -> None:
         raise ArchiveError("the file has compressed or encrypted members; mcgta writes plain ones only")
     if sum(info.file_size for info in bundle.infolist()) > size:
         raise ArchiveError("the file claims to hold more than its size")
+    if bundle.getinfo(_TREE).file_size > MAX_TREE_BYTES:
+        raise ArchiveError(
+            f"{_TREE} has {bundle.getinfo(_TREE).file_size} bytes, and mcgta writes {MAX_TREE_BYTES} at most"
+        )
 
 
 def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
@@ -162,6 +205,8 @@ def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
         return {"$tuple": [_encode(item, arrays) for item in value]}
     if isinstance(value, list):
         return [_encode(item, arrays) for item in value]
+    if isinstance(value, Mapping) and value and all(_is_row_text(*entry) for entry in value.items()):
+        return {"$texts": [_encode(array, arrays) for array in _texts_to_arrays(value)]}
     if isinstance(value, Mapping):
         return {"$map": [[_encode(k, arrays), _encode(v, arrays)] for k, v in value.items()]}
     raise ValueError(f"{value!r} of type {type(value).__name__} cannot be saved in a file")
@@ -180,6 +225,8 @@ def _decode(node: Any, arrays: _Arrays) -> Any:
         return tuple(_decode(item, arrays) for item in node["$tuple"])
     if "$map" in node:
         return {_decode(key, arrays): _decode(value, arrays) for key, value in node["$map"]}
+    if "$texts" in node:
+        return _texts_from_arrays(*(_decode(item, arrays) for item in node["$texts"]))
     if "$array" in node:
         return arrays.read(node["$array"])
     if "$object" in node:
@@ -188,6 +235,27 @@ def _decode(node: Any, arrays: _Arrays) -> Any:
             raise ArchiveError(f"the file holds a {node['$object']!r}, which this mcgta does not know")
         return kind._from_archive_state({str(k): _decode(v, arrays) for k, v in node["state"].items()})
     raise ArchiveError(f"cannot read a node with keys {sorted(node)[:5]}")
+
+
+def _is_row_text(key: Any, value: Any) -> bool:
+    return isinstance(key, int) and not isinstance(key, bool) and 0 <= key < 2**63 and isinstance(value, str)
+
+
+def _texts_to_arrays(texts: Mapping[int, str]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the rows of a map of rows to texts, the number of each one's text, and the different texts."""
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts.values()))}
+    rows = np.array(list(texts), dtype=np.int64)
+    return rows, np.array([numbers[text] for text in texts.values()], dtype=np.int64), np.array(list(numbers))
+
+
+def _texts_from_arrays(rows: NDArray[Any], numbers: NDArray[Any], different: NDArray[Any]) -> dict[int, str]:
+    whole = rows.dtype == numbers.dtype == np.int64 and different.dtype.kind == "U"
+    if not whole or rows.shape != numbers.shape or rows.ndim != 1 or different.ndim != 1:
+        raise ArchiveError("a map of rows to texts has arrays that do not fit together")
+    if not 0 <= numbers.min(initial=0) <= numbers.max(initial=0) < different.size:
+        raise ArchiveError("a map of rows to texts names a text that is not there")
+    texts = different.tolist()
+    return {row: texts[number] for row, number in zip(rows.tolist(), numbers.tolist(), strict=True)}
 
 
 class _Arrays:
@@ -234,7 +302,6 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
     "dict[str, Any]": lambda value: isinstance(value, dict) and all(isinstance(k, str) for k in value),
     "tuple[str, ...]": lambda value: isinstance(value, tuple) and all(isinstance(item, str) for item in value),
     "NDArray[Any]": lambda value: isinstance(value, np.ndarray),
-    "float | None": lambda value: value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)),
     "Metric": lambda value: isinstance(value, Archived),
     "LocalModels": lambda value: type(value).__name__ == "LocalModels",
     "MixturePrior | None": lambda value: value is None or type(value).__name__ == "MixturePrior",
@@ -242,7 +309,7 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
         isinstance(value, dict) and all(isinstance(k, int) and isinstance(v, str) for k, v in value.items())
     ),
 }
-"""What a field of a value object may hold, by its annotation."""
+"""The values that a field of a value object may have, by its annotation."""
 
 
 def _check_fields(kind: type, state: Mapping[str, Any]) -> None:

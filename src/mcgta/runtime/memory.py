@@ -1,47 +1,81 @@
-"""How much memory there is, asked before it is needed."""
+"""The memory that is available, looked up before it is needed."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-# Tables of all pairs held at the same time, as measured: dissimilarities, losses, and what the algorithm makes of them.
-_TABLES, _TABLES_OF_OBJECTS = 3, 6
+from mcgta.runtime.config import get_config
+from mcgta.runtime.sizes import read_size, say_size
+
+try:
+    import resource
+except ImportError:  # pragma: no cover - Windows has no such limits
+    resource = None  # type: ignore[assignment]
+
+# Tables of all pairs held at the same time, as measured: dissimilarities, losses, and those that the algorithm makes of them.
+_TABLES = 3
+_TABLES_OF_OBJECTS = 6
 _DISTANCE_TABLES = 4
-# Without tables, as measured: covariances, factors, roots and what is made of them; positions, labels and the like.
-# Where neighbourhoods are lists, not windows: rows, distances, weights, and what finding them takes.
-_MATRICES, _NUMBERS, _LISTS = 7, 40, 5
-_SHARE = 0.75  # of what is available, where the user does not say
-_UNITS = {"": 1, "b": 1} | {
-    f"{prefix}{kind}": base ** (k + 1) for kind, base in (("b", 1000), ("ib", 1024)) for k, prefix in enumerate("kmgt")
-}
+# Numbers held without tables, as measured. Of each observation's d x d matrices: covariances, factors, roots and others.
+_MATRICES_PER_ROW = 7
+# Positions, labels and the like.
+_NUMBERS_PER_ROW = 40
+# Where neighbourhoods are lists, not windows: rows, distances, weights, and the search for them.
+_LISTS_PER_ROW = 5
+_SHARE = 0.75  # of the available memory, where the user sets no limit
 _ROOT = Path("/")
-# For each version of control groups: where they are, the files of the limit and of what is used, and the entry of
-# memory.stat that can be had back (files read and not needed any more count as used).
+
+
+class _CgroupFiles(NamedTuple):
+    """The files of one version of control groups.
+
+    Attributes
+    ----------
+    version : the name of the memory controller in /proc/self/cgroup
+    folder : where groups are mounted
+    limit, used : files of the limit and of the memory in use
+    spare : the entry of memory.stat that can be had back: files that were read and are not needed any more count as used
+    """
+
+    version: str
+    folder: str
+    limit: str
+    used: str
+    spare: str
+
+
 _CGROUPS = (
-    ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
-    ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    _CgroupFiles("", "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+    _CgroupFiles(
+        "memory",
+        "sys/fs/cgroup/memory",
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+        "total_inactive_file",
+    ),
 )
 
 
 def budget(max_memory: Any = None) -> int | None:
-    """Return the bytes that may be used: what ``max_memory`` says, or three quarters of what is available now.
+    """Return the bytes that may be used: those of ``max_memory``, or three quarters of those available now.
 
     Parameters
     ----------
-    max_memory : number of bytes, text such as "1.5GB" (10^9) or "800MiB" (2^20), or None or "auto" for three quarters of
-        :func:`available_bytes`
+    max_memory : number of bytes, text such as "1.5GB" (10^9) or "800MiB" (2^20), "auto" for three quarters of
+        :func:`available_bytes`, or None for the ``max_memory`` of :func:`mcgta.runtime.config.get_config`
 
     Returns
     -------
     int or None
         None where the system does not say what is available
     """
+    if max_memory is None:
+        max_memory = get_config().max_memory
     if max_memory is None or max_memory == "auto":
         free = available_bytes()
         return None if free is None else int(_SHARE * free)
@@ -53,24 +87,15 @@ def budget(max_memory: Any = None) -> int | None:
     return int(size)
 
 
-def read_size(text: str) -> float | None:
-    """Return the bytes that a text such as "1.5GB" stands for; None where it stands for none.
-
-    kB, MB, GB and TB are powers of 1000, KiB, MiB, GiB and TiB of 1024; upper and lower case are alike.
-    """
-    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", text.lower(), re.ASCII)
-    if found is None or found[2] not in _UNITS:
-        return None
-    return float(found[1]) * _UNITS[found[2]] or None
-
-
 def available_bytes(root: Path = _ROOT) -> int | None:
     """Return the memory that can be had without swapping; None where the system does not say.
 
-    On Linux what the kernel says, or less where a control group (a container, a batch job) allows less; elsewhere what is free,
-    or if only that is known what is installed. ``root`` is where the system's files are.
+    On Linux that is what the kernel says, or less where a control group (a container, a batch job) or the limit of the
+    process's address space (``ulimit -v``) allows less. Elsewhere it is what is free, or if only that is known what is
+    installed. ``root`` is where the system's files are.
     """
     known = [*_of_kernel(root), *_of_control_groups(root)] or [*_of_pages()]
+    known += _of_address_space(root)
     return max(min(known), 0) if known else None
 
 
@@ -80,31 +105,44 @@ def _of_kernel(root: Path) -> Iterator[int]:
             yield 1024 * int(line.split()[1])
 
 
+def _of_address_space(root: Path) -> Iterator[int]:
+    """The soft limit of this process's address space, less the part that is in use."""
+    if resource is None or not hasattr(resource, "RLIMIT_AS"):
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    pages = _number(_read(root / "proc/self/statm").partition(" ")[0])
+    yield limit - (pages or 0) * resource.getpagesize()
+
+
 def _of_control_groups(root: Path) -> Iterator[int]:
-    """What is left in the groups of this process and those around them."""
+    """The memory left in the groups of this process and those around them."""
     named = [line.split(":", 2) for line in _read(root / "proc/self/cgroup").splitlines() if line.count(":") >= 2]
-    for (place, limit, used, spare), version in zip(_CGROUPS, ("", "memory"), strict=True):
-        own = [path.strip("/") for _, kinds, path in named if version in kinds.split(",")]
+    for files in _CGROUPS:
+        own = [path.strip("/") for _, kinds, path in named if files.version in kinds.split(",")]
         # A container may see its group's name but has it mounted at the top, hence the top in any case.
         inside = Path(own[0]) if own else Path()
         for group in dict.fromkeys((inside, *inside.parents, Path())):
-            folder = root / place / group
-            most, now = _number(_read(folder / limit)), _number(_read(folder / used))
-            if most is not None and now is not None:
-                entries = dict(
-                    line.split(maxsplit=1) for line in _read(folder / "memory.stat").splitlines() if " " in line
-                )
-                yield most - max(now - (_number(entries.get(spare, "")) or 0), 0)
+            folder = root / files.folder / group
+            limit = _number(_read(folder / files.limit))
+            used = _number(_read(folder / files.used))
+            if limit is not None and used is not None:
+                lines = _read(folder / "memory.stat").splitlines()
+                entries = dict(line.split(maxsplit=1) for line in lines if " " in line)
+                spare = _number(entries.get(files.spare, "")) or 0
+                yield limit - max(used - spare, 0)
 
 
 def _of_pages() -> Iterator[int]:
     for name in ("SC_AVPHYS_PAGES", "SC_PHYS_PAGES"):
         try:
-            pages, size = os.sysconf(name), os.sysconf("SC_PAGE_SIZE")
+            pages = os.sysconf(name)
+            page_bytes = os.sysconf("SC_PAGE_SIZE")
         except (AttributeError, ValueError, OSError):
             continue
-        if pages > 0 and size > 0:
-            yield pages * size
+        if pages > 0 and page_bytes > 0:
+            yield pages * page_bytes
             return
 
 
@@ -116,12 +154,12 @@ def _read(path: Path) -> str:
 
 
 def _number(text: str) -> int | None:
-    """An integer; None for "max", which is no limit, and for what is not there."""
+    """An integer; None for "max", which is no limit, and for a missing file."""
     return int(text) if text.strip().isdecimal() else None
 
 
 def needed_bytes(count: int, features: int, *, tables: int, neighbors: int = 0) -> int:
-    """Return what a fit takes: tables of all pairs, and numbers for each observation; ``neighbors`` are listed of each."""
+    """Return the bytes of a fit: tables of all pairs, and numbers for each observation, with ``neighbors`` listed of each."""
     return 8 * count * (tables * count + _numbers(features, neighbors))
 
 
@@ -151,13 +189,5 @@ def check_memory(count: int, features: int, *, tables: int, neighbors: int = 0, 
     )
 
 
-def say_size(size: int) -> str:
-    """Return the number of bytes as a text with a unit, three digits."""
-    for unit in ("TB", "GB", "MB", "kB"):
-        if size >= _UNITS[unit.lower()]:
-            return f"{size / _UNITS[unit.lower()]:.3g} {unit}"
-    return f"{size} B"
-
-
 def _numbers(features: int, neighbors: int) -> int:
-    return _MATRICES * (features**2 + features) + _LISTS * neighbors + _NUMBERS
+    return _MATRICES_PER_ROW * (features**2 + features) + _LISTS_PER_ROW * neighbors + _NUMBERS_PER_ROW

@@ -9,31 +9,51 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import count
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
-from typing import Any, TypeVar
+from threading import RLock, Thread
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
+from mcgta.runtime.config import config_context, get_config
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array
 
-_SMALLEST = 32  # rows of a tile on the diagonal of a table
-_PATIENCE = 0.5  # seconds that an interrupt waits for threads to finish what they are at
+_MIN_DIAGONAL_TILE_ROWS = 32
+_INTERRUPT_SECONDS = 0.5  # that an interrupt waits for threads to finish their tasks
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 class _Blas:
-    """Keeps BLAS to one thread for as long as anybody here is at work, in whatever thread, and then gives it back."""
+    """Keeps BLAS to one thread while any thread of this package is at work, and then gives it back.
+
+    A fork waits until the limits are settled, and the child, in which no thread is at work, begins with BLAS given back.
+    """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._users = 0
+        self._process = os.getpid()
         self._controller: ThreadpoolController | None = None
         self._limit: Any = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._lock.acquire,
+                after_in_parent=self._lock.release,
+                after_in_child=self._begin_in_child,
+            )
+
+    def _begin_in_child(self) -> None:
+        try:
+            if self._users:
+                self._limit.restore_original_limits()
+        finally:
+            self._users = 0
+            self._process = os.getpid()
+            self._lock.release()
 
     @contextmanager
     def one_thread(self) -> Iterator[None]:
@@ -43,24 +63,24 @@ class _Blas:
                 self._controller = self._controller or ThreadpoolController()
                 self._limit = self._controller.limit(limits=1)
             self._users += 1
+            process = self._process
         try:
             yield
         finally:
             with self._lock:
-                self._users -= 1
-                if self._users == 0:
-                    self._limit.restore_original_limits()
+                if process == self._process:  # else a fork within has ended it in the child
+                    self._users -= 1
+                    if self._users == 0:
+                        self._limit.restore_original_limits()
 
 
 _blas = _Blas()
-
-
 _threads: ContextVar[int | None] = ContextVar("threads to work on", default=None)
 
 
 @contextmanager
 def threads(n_jobs: int | None) -> Iterator[None]:
-    """Let what is within work on this many threads, as scikit-learn counts them; by default it is one."""
+    """Let the code within work on this many threads, as scikit-learn counts them; by default it is one."""
     token = _threads.set(n_jobs)
     try:
         yield
@@ -92,7 +112,7 @@ def run(function: Callable[[Task], Result], tasks: Sequence[Task], *, processes:
 
 
 class _Crew:
-    """Threads that wait for something to do, started when first needed and kept: starting one takes as long as small work."""
+    """Threads that wait for work, started when first needed and kept: starting one takes as long as small work."""
 
     def __init__(self) -> None:
         self._idle: list[SimpleQueue[Callable[[], None]]] = []
@@ -100,7 +120,7 @@ class _Crew:
             os.register_at_fork(after_in_child=self._idle.clear)  # threads do not survive a fork
 
     def ask(self, work: Callable[[], None]) -> None:
-        """Let one of them do this, which must not raise."""
+        """Let one of them do this work, which must not raise."""
         try:
             inbox = self._idle.pop()
         except IndexError:
@@ -117,15 +137,25 @@ class _Crew:
 _crew = _Crew()
 
 
+class _Finished(NamedTuple):
+    """A task that is done: its number, and its result or its error."""
+
+    task: int
+    result: Any
+    error: BaseException | None
+
+
 def _share_out(function: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
-    """Work on the tasks together with ``workers - 1`` other threads, whoever is free taking the next.
+    """Work on the tasks together with ``workers - 1`` other threads; each that is free takes the next.
 
     An interrupt (Ctrl-C) reaches this thread only, once the task it works on is done, so tasks should be short. The others are
-    then given a moment to finish theirs; one that takes longer ends in the background, in arrays that nobody else looks at.
+    then given a moment to finish theirs; one that takes longer ends in the background, in arrays that are not used any more.
+    The options of :func:`mcgta.runtime.config.get_config` are the same on all of them.
     """
     turn = count()
-    finished: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+    finished: SimpleQueue[_Finished] = SimpleQueue()
     left: SimpleQueue[None] = SimpleQueue()
+    options = vars(get_config())
     stopped = False
 
     def work_on_next() -> bool:
@@ -133,22 +163,24 @@ def _share_out(function: Callable[[Task], Result], tasks: Sequence[Task], worker
         if stopped or task >= len(tasks):
             return False
         try:
-            finished.put((task, function(tasks[task]), None))
+            finished.put(_Finished(task, function(tasks[task]), None))
         except Exception as error:
-            finished.put((task, None, error))
+            finished.put(_Finished(task, None, error))
             return False
         return True
 
     def work() -> None:
         try:
-            while work_on_next():
-                pass
+            with config_context(**options):
+                while work_on_next():
+                    pass
         except BaseException as error:  # such as SystemExit, which is for the caller to deal with
-            finished.put((-1, None, error))
+            finished.put(_Finished(-1, None, error))
         left.put(None)
 
     early: dict[int, Any] = {}
-    asked, patience = 0, None
+    asked = 0
+    patience: float | None = None
     try:
         for _ in range(workers - 1):
             _crew.ask(work)
@@ -157,15 +189,15 @@ def _share_out(function: Callable[[Task], Result], tasks: Sequence[Task], worker
             while wanted not in early:
                 if finished.empty():
                     work_on_next()
-                task, result, error = finished.get()
-                if error is not None:
-                    raise error
-                early[task] = result
+                done = finished.get()
+                if done.error is not None:
+                    raise done.error
+                early[done.task] = done.result
             yield early.pop(wanted)
     except BaseException as error:
-        patience = None if isinstance(error, Exception) else _PATIENCE
+        patience = None if isinstance(error, Exception) else _INTERRUPT_SECONDS
         raise
-    finally:  # where somebody failed or lost interest, nothing more is begun
+    finally:  # after an error, or where no more results are wanted, nothing more is begun
         stopped = True
         until = time.monotonic() + (patience or 0.0)
         with suppress(Empty):
@@ -179,7 +211,7 @@ def tiles(count: int, size: int) -> list[slice]:
 
 
 def short_tile(d: int, most: int = 8192) -> int:
-    """Rows of d x d matrices to work on at a time, so that it takes a fraction of a second and Ctrl-C is soon noticed."""
+    """Return the rows of d x d matrices to work on at a time, few enough that Ctrl-C is noticed within a second."""
     return min(most, max(64, 10**8 // d**4 // 64 * 64))
 
 
@@ -189,7 +221,8 @@ def tapered(count: int, size: int, least: int) -> list[slice]:
     Only for work that comes out the same however it is cut.
     """
     share = 2 * thread_count()
-    parts, start = [], 0
+    parts = []
+    start = 0
     while start < count:
         stop = min(count, start + min(size, max(least, (count - start) // share)))
         parts.append(slice(start, stop))
@@ -217,9 +250,10 @@ def symmetric_table(
     def fill(piece: tuple[slice, slice]) -> None:
         rows, cols = piece
         size = rows.stop - rows.start
-        if rows == cols and size > _SMALLEST:  # halves, so that little below the diagonal is computed
+        if rows == cols and size > _MIN_DIAGONAL_TILE_ROWS:  # halves, so that little below the diagonal is computed
             middle = rows.start + size // 2
-            before, behind = slice(rows.start, middle), slice(middle, rows.stop)
+            before = slice(rows.start, middle)
+            behind = slice(middle, rows.stop)
             for quarter in ((before, before), (before, behind), (behind, behind)):
                 fill(quarter)
             return

@@ -1,4 +1,4 @@
-"""Telling people what is going on: a live bar on a terminal, lines in a log, on standard error."""
+"""Progress on standard error: a live bar on a terminal, lines in a log."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Event, RLock, Thread
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 Listener = Callable[[str, float], None]
 Advance = Callable[[int], None]
 
-_EVERY = 0.2  # seconds between two drawings of a bar, and two calls of a listener
-_PATIENCE = 2.0  # what is over sooner needs no bar
-_LOG_EVERY = 10.0
-_NAME = 16
-_BLOCKS, _PLAIN = " ▏▎▍▌▋▊▉█", "-#"
-_WIDEST = 40
+_DRAW_SECONDS = 0.2  # between two drawings of a bar, and two calls of a listener
+_QUIET_SECONDS = 2.0  # a stage that is over sooner needs no bar
+_LOG_SECONDS = 10.0
+_NAME_WIDTH = 16
+_BLOCKS = " ▏▎▍▌▋▊▉█"
+_ASCII_BLOCKS = "-#"
+_MAX_BAR_WIDTH = 40
 
 
 class Progress:
@@ -53,7 +54,7 @@ class Progress:
             yield ignore
 
     def note(self, text: str) -> None:
-        """Show a remark of one line, in order with the stages; nobody sees it where no lines are shown."""
+        """Show a remark of one line, in order with the stages; it is dropped where no lines are shown."""
         if self._lines is not None and self._lines.stream is not None:
             self._lines.note(text)
 
@@ -89,17 +90,18 @@ def note(text: str) -> None:
 
 
 def ignore(steps: int) -> None:
-    """Take note of nothing."""
+    """Do nothing: the steps of a silent stage."""
 
 
 def _listen(listener: Listener, name: str, total: int | None) -> Iterator[Advance]:
-    done, last = 0, time.perf_counter()
+    done = 0
+    last = time.perf_counter()
 
     def advance(steps: int) -> None:
         nonlocal done, last
         done += steps
         now = time.perf_counter()
-        if total and done < total and now - last >= _EVERY:
+        if total and done < total and now - last >= _DRAW_SECONDS:
             last = now
             listener(name, done / total)
 
@@ -130,8 +132,9 @@ class _Stage:
 
     @property
     def times(self) -> str:
-        """How long it has taken, and how long it will take at this pace."""
-        share, elapsed = self.share, self.elapsed
+        """The time it has taken, and the time left at this pace."""
+        share = self.share
+        elapsed = self.elapsed
         left = f", {_clock(elapsed / share - elapsed)} left" if share else ""
         return _clock(elapsed) + left
 
@@ -166,7 +169,7 @@ class _Watcher:
 
     def _serve(self) -> None:
         while self._wake.wait():
-            time.sleep(_EVERY)
+            time.sleep(_DRAW_SECONDS)
             for look in self._looks.copy():
                 look()
             if not self._looks:
@@ -179,32 +182,41 @@ _watcher = _Watcher()
 
 
 class _Lines:
-    """Writes lines and draws bars."""
+    """Writes lines and draws bars.
+
+    One lock serves all of them; a child process begins with a new one, since a thread that is gone may have held it.
+    """
+
+    lock: ClassVar[RLock] = RLock()
 
     def __init__(self, stream: TextIO | None, patient: bool) -> None:
         self.stream = sys.stderr if stream is None else stream
         self._live = _is_terminal(self.stream)
         if patient and not self._live:
             self.stream = None
-        self._from = time.perf_counter() + _PATIENCE if patient else -float("inf")
+        self._from = time.perf_counter() + _QUIET_SECONDS if patient else -float("inf")
         self._held: list[str] = []
         self._drawn = 0
-        self._lock = RLock()
+
+    @classmethod
+    def renew_lock(cls) -> None:
+        cls.lock = RLock()
 
     def follow(self, stage: _Stage) -> Iterator[Advance]:
-        over, due = False, stage.begun + _PATIENCE
+        over = False
+        due = stage.begun + _QUIET_SECONDS
 
         def look() -> None:
             nonlocal due
-            with self._lock:
+            with self.lock:
                 if over or not self._speaks():
                     return
                 if self._live:
                     self._draw(stage)
                 elif time.perf_counter() >= due:
-                    due = time.perf_counter() + _LOG_EVERY
+                    due = time.perf_counter() + _LOG_SECONDS
                     share = "" if stage.share is None else f"{stage.share:.0%}, "
-                    self._write(f"{stage.name:<{_NAME}} {share}{stage.times}")
+                    self._write(f"{stage.name:<{_NAME_WIDTH}} {share}{stage.times}")
 
         stopped = "stopped after "
         _watcher.add(look)
@@ -213,14 +225,14 @@ class _Lines:
             stopped = ""
         finally:
             _watcher.remove(look)
-            with self._lock:
+            with self.lock:
                 over = True
                 if self._speaks():
                     share = f" at {stage.share:.0%}" if stopped and stage.share else ""
-                    self._write(f"{stage.name:<{_NAME}} {stopped}{stage.elapsed:6.1f} s{share}")
+                    self._write(f"{stage.name:<{_NAME_WIDTH}} {stopped}{stage.elapsed:6.1f} s{share}")
 
     def note(self, text: str) -> None:
-        with self._lock:
+        with self.lock:
             if self._speaks():
                 self._write(text)
             else:
@@ -246,7 +258,8 @@ class _Lines:
         self._drawn = len(line)
 
     def _wipe(self) -> str:
-        drawn, self._drawn = self._drawn, 0
+        drawn = self._drawn
+        self._drawn = 0
         return f"\r{' ' * drawn}\r" if drawn else ""
 
     def _send(self, text: str) -> None:
@@ -254,18 +267,25 @@ class _Lines:
             if self.stream is not None:
                 self.stream.write(text)
                 self.stream.flush()
-        except (OSError, ValueError):  # nobody reads any more: a fit does not fail for that
+        except (OSError, ValueError):  # the stream is closed: a fit does not fail for that
             self.stream = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Lines.renew_lock)
 
 
 def _bar(stage: _Stage, width: int, *, blocks: bool) -> str:
     """One line, no wider than ``width``."""
-    head, tail = f"mcgta: {stage.name:<{_NAME}} ", stage.times
+    head = f"mcgta: {stage.name:<{_NAME_WIDTH}} "
+    tail = stage.times
     if stage.share is not None:
         tail = f" {stage.share:4.0%}  {tail}"
-        room = min(width - len(head) - len(tail), _WIDEST)
+        room = min(width - len(head) - len(tail), _MAX_BAR_WIDTH)
         if room > 2:
-            head += _filled(stage.share, room, _BLOCKS) if blocks else f"[{_filled(stage.share, room - 2, _PLAIN)}]"
+            head += (
+                _filled(stage.share, room, _BLOCKS) if blocks else f"[{_filled(stage.share, room - 2, _ASCII_BLOCKS)}]"
+            )
     return (head + tail)[: max(width, 0)]
 
 

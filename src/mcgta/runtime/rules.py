@@ -1,4 +1,4 @@
-"""Rules for parameters: what a value may be, said in one place and checked by one function."""
+"""Rules for parameters: the values that are allowed, declared in one place and checked by one function."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.runtime.memory import read_size
+from mcgta.runtime.sizes import read_size
 
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*")
+_MOST_BITS_SHOWN = 128
+_INT64 = np.iinfo(np.int64)
 INF = float("inf")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What one parameter may be.
+    """The values that one parameter may have.
 
     Attributes
     ----------
     words : texts that are allowed; a registry, whose keys they are, may grow later
-    integer, real : bounds (low, high) of allowed numbers, low included, high included unless infinite
+    integer, real : bounds (low, high) of allowed numbers, low included, high included unless infinite; integers must
+        also fit in 64 bits
     above : whether the low bound itself is excluded
     none, flag, function : whether None, True/False, or a callable is allowed
     kinds : classes whose instances are allowed
@@ -65,10 +68,10 @@ class Rule:
                 or (self.size and read_size(value) is not None)
                 or (self.level and read_level(value) is not None)
             )
-        if isinstance(value, numbers.Integral) and abs(int(value)) > 2**63:
+        if _is_too_long(value):
             return False
         if isinstance(value, numbers.Integral) and self.integer:
-            return self._within(float(value), self.integer)
+            return self._within(int(value), self.integer)
         if isinstance(value, numbers.Real) and self.real:
             return self._within(float(value), self.real)
         if isinstance(value, type):
@@ -81,6 +84,14 @@ class Rule:
             or (self.mapping and isinstance(value, Mapping))
             or (self.edges and _increases(value))
         )
+
+    def hint(self, value: Any) -> str:
+        """Say how to mend a value that is nearly allowed."""
+        if _is_too_long(value):
+            return "; integers must fit in 64 bits"
+        if isinstance(value, (float, np.floating)) and value.is_integer() and self.accepts(int(value)):
+            return f"; did you mean {int(value)}?"
+        return suggest(value, self.words)
 
     def _within(self, value: float, bounds: tuple[float, float]) -> bool:
         low, high = bounds
@@ -124,15 +135,13 @@ class Rule:
 def check_value(name: str, value: Any, rule: Rule) -> None:
     """Raise a ValueError that names the parameter, its value and what is allowed, if it is wrong."""
     if not rule.accepts(value):
-        raise ValueError(
-            f"{name}={value!r} is not allowed: {name} must be {rule.describe()}{suggest(value, rule.words)}"
-        )
+        raise ValueError(f"{name}={_shown(value)} is not allowed: {name} must be {rule.describe()}{rule.hint(value)}")
 
 
 def read_level(text: Any) -> float | None:
-    """Return the significance level of a text such as "5%"; None for what is none."""
-    found = _PERCENT.fullmatch(text) if isinstance(text, str) else None
-    level = float(found[1]) / 100 if found else 0.0
+    """Return the significance level of a text such as "5%"; None for other values."""
+    percent = _PERCENT.fullmatch(text) if isinstance(text, str) else None
+    level = float(percent[1]) / 100 if percent else 0.0
     return level if 0 < level < 1 else None
 
 
@@ -151,9 +160,20 @@ def suggest(value: Any, words: Collection[str]) -> str:
     """Return a hint at the nearest allowed word."""
     if not isinstance(value, str):
         return ""
-    plain = value.lower().replace("-", "_").replace(" ", "_")
-    near = difflib.get_close_matches(plain, list(words), n=1, cutoff=0.5)
+    normal = value.lower().replace("-", "_").replace(" ", "_")
+    near = difflib.get_close_matches(normal, list(words), n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _is_too_long(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not _INT64.min <= int(value) <= _INT64.max
+
+
+def _shown(value: Any) -> str:
+    """Return ``repr``, or the number of bits of an integer that has too many digits to be read."""
+    if isinstance(value, numbers.Integral) and int(value).bit_length() > _MOST_BITS_SHOWN:
+        return f"<an integer of {int(value).bit_length()} bits>"
+    return repr(value)
 
 
 def _increases(value: Any) -> bool:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mcgta.clustering.clustering import NeighborSearch
 from mcgta.clustering.labels import drop_small
-from mcgta.clustering.linkage import SingleLinkage
+from mcgta.clustering.neighbor_search import NeighborSearch
 from mcgta.observations import Observations
-from mcgta.pipeline import Prepared, StageCache, choose_backend_for, cluster, open_search, prepare, smallest_cluster
+from mcgta.pipeline import Prepared, StageCache, choose_backend_for, cluster, open_search, prepare
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Labels
 from mcgta.runtime.warnings import warn
@@ -23,7 +21,7 @@ from mcgta.selection.noise import ASSIGN, CLASS, score_each_way
 from mcgta.selection.scoring import Scored, score
 from mcgta.selection.search import MOST_SCORED, WHOLE, search
 from mcgta.settings import SEARCHED, Settings
-from mcgta.stages.dissimilarity.dissimilarity import TRANSPORT
+from mcgta.stages.dissimilarity.registry import names_where
 
 NEIGHBORS = (30, 20, 45)
 """Sizes of neighbourhoods to try."""
@@ -36,15 +34,6 @@ MIN_SAMPLES = (1.0, 0.5, 1.5)
 
 MARGINS = (0.0, 0.25)
 """Margins to try, in sills of the semivariogram."""
-
-RADII = np.linspace(0.2, 0.98, 12)
-"""Where DBSCAN's radii are among the heights at which core observations are joined."""
-
-CLUSTER_SIZES = (1, 2, 4)
-"""HDBSCAN's smallest clusters, in observations that make a row core."""
-
-HEIGHTS = (0.5, 0.7, 0.85, 0.95)
-"""Where OPTICS is cut among the reachabilities, beside the xi method."""
 
 MANY_ROWS = 3000
 """Observations beyond which one setting is tried, or, where labels have to be the clusterer's, several n."""
@@ -93,9 +82,9 @@ def is_searchable(settings: Settings, data: Observations) -> bool:
     if settings.refine == "all" or (settings.n_clusters != "auto" and not settings.wants_clusterer):
         return True
     return (
-        isinstance(settings.clusterer, str)
-        and settings.eps == "auto"
-        and settings.dissimilarity in ("auto", *TRANSPORT)
+        settings.algorithm.takes_options
+        and settings.is_open("eps")
+        and settings.kind.chance_known
         and settings.prior is None
         and settings.penalty != "no_hinge"
     )
@@ -173,7 +162,7 @@ class Trials:
             sizes = [n for n in MANY_NEIGHBORS if n <= count / ROWS_A_NEIGHBOR]
         values: dict[str, tuple[Any, ...]] = {
             "n_neighbors": (n_neighbors, *sizes),
-            "dissimilarity": TRANSPORT,
+            "dissimilarity": names_where(chance_known=True),
             "beta": (1.0, 0.0),
             "margin": MARGINS,
             "min_samples": MIN_SAMPLES,
@@ -232,48 +221,10 @@ class Trials:
             yield setting, prepared.spread_out(labels)
 
     def _proposals(self, prepared: Prepared, search: NeighborSearch) -> Iterator[tuple[dict[str, Any], Labels]]:
-        settings = prepared.settings
-        min_samples = prepared.min_samples
-        if min_samples > len(search) or len(search) > MOST_SCORED:
-            found = cluster(prepared, search)[0]
-            yield {"eps": "auto" if np.isnan(found.eps) else found.eps}, found.labels
-        elif settings.clusterer == "dbscan":
-            linkage = SingleLinkage.of(search, min_samples)
-            for eps in np.unique(np.quantile(linkage.linkage[:, 2], RADII)).tolist():
-                yield {"eps": eps}, linkage.labels_at(eps, min_cluster_size=smallest_cluster(settings) or 1)
-        elif settings.clusterer == "hdbscan":
-            remembered = CachedSearch(search)
-            sizes = [settings.min_cluster_size]
-            if self._settings.min_cluster_size == "auto":
-                sizes = [n * min_samples for n in CLUSTER_SIZES if 2 * n * min_samples <= len(search)] or [min_samples]
-            for size in sizes:
-                yield {"min_cluster_size": size}, _cluster_with(prepared, remembered, min_cluster_size=size)
-        else:
-            remembered = CachedSearch(search)
-            reached = remembered.order(min_samples)[1]
-            heights = np.unique(np.quantile(reached[np.isfinite(reached)], HEIGHTS)).tolist()
-            for eps in ("auto", *heights):
-                yield {"eps": eps}, _cluster_with(prepared, remembered, eps=eps)
-
-
-def _cluster_with(prepared: Prepared, search: NeighborSearch, **values: Any) -> Labels:
-    """Return the labels of the clusterer with some other settings."""
-    return cluster(replace(prepared, settings=prepared.settings.having(**values)), search)[0].labels
-
-
-class CachedSearch:
-    """A neighbour search whose spanning trees and orderings are found once."""
-
-    def __init__(self, search: NeighborSearch) -> None:
-        self._search = search
-        self.span = cache(search.span)
-        self.order = cache(search.order)
-
-    def __len__(self) -> int:
-        return len(self._search)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._search, name)
+        if prepared.min_samples > len(search) or len(search) > MOST_SCORED:
+            clustering = cluster(prepared, search)
+            return iter([({"eps": "auto" if np.isnan(clustering.eps) else clustering.eps}, clustering.labels)])
+        return prepared.settings.algorithm.proposals(search, prepared.options)
 
 
 def _warn_of_offsets(data: Observations) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mcgta.clustering.labels import number
-from mcgta.observations import check_columns, read_features, sort_observations
+from mcgta.observations import align_positions, check_columns, read_features, sort_observations
 from mcgta.positions.reading import read_groups, read_positions
 from mcgta.runtime.rules import INF, Rule, check_value, draw_seed
 from mcgta.runtime.types import Array, Index, Labels
@@ -366,6 +366,7 @@ def _prepare(reader: str, X: Any, positions: Any, groups: Any, metric: Any, rand
     if (np.ptp(features, axis=0) == 0).all():
         raise ValueError("X: all features are constant, so there is nothing that clusters could explain")
     check_columns(features, getattr(X, "columns", None), "wasserstein2")
+    positions = align_positions(X, positions, groups, metric=metric)
     places = read_positions(positions, len(features), groups=groups, metric=metric)
     data = sort_observations(features, places, n_neighbors="auto", lags=0, seed=draw_seed(random_state))
     most = max(MOST_SCORED, min(WHOLE, _NUMBERS // features.shape[1]))

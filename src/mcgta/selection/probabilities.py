@@ -38,7 +38,7 @@ def membership_probabilities(
         return np.tile(shares_of(labels), (labels.size, 1))
     if clusters.mixed:
         return normalise(clusters.log_densities(features) + clusters.log_shares)
-    if places.metric == "time":
+    if places.is_chain:
         return chances_along(clusters, features, places)
     return chances_around(clusters, features, places, labels, seed)
 

@@ -20,24 +20,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity, compare_features, compare_models
+    from mcgta.stages.dissimilarity.compare import compare_features, compare_models
+    from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
     from mcgta.stages.local_models import LocalModels, fit_local_models
     from mcgta.stages.loss import Loss
     from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
-    from mcgta.stages.semivariogram.curve import fit_semivariogram
     from mcgta.stages.semivariogram.empirical import empirical_semivariogram
+    from mcgta.stages.semivariogram.fitting import fit_semivariogram
 
 _HOMES = {
     "Dissimilarity": "dissimilarity.dissimilarity",
     "LocalModels": "local_models",
     "Loss": "loss",
     "Neighborhoods": "neighborhoods",
-    "compare_features": "dissimilarity.dissimilarity",
-    "compare_models": "dissimilarity.dissimilarity",
+    "compare_features": "dissimilarity.compare",
+    "compare_models": "dissimilarity.compare",
     "empirical_semivariogram": "semivariogram.empirical",
     "find_neighborhoods": "neighborhoods",
     "fit_local_models": "local_models",
-    "fit_semivariogram": "semivariogram.curve",
+    "fit_semivariogram": "semivariogram.fitting",
 }
 """The module that each function or class is in."""
 

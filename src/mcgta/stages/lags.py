@@ -10,7 +10,8 @@ import numpy as np
 
 from mcgta.kernels.positions.metrics import TIE
 from mcgta.positions.positions import Positions
-from mcgta.runtime.memory import budget, say_size
+from mcgta.runtime.memory import budget
+from mcgta.runtime.sizes import say_size
 from mcgta.runtime.types import Array, Index
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 

@@ -24,6 +24,9 @@ _MOST_ROWS = 8192  # of a tile
 _LEAST_ROWS = 512
 _ROWS_IN_PROCESSES = 64
 _SINGULAR = 1e-12  # smallest over largest eigenvalue
+# Larger ones could not be squared when models are compared. Features are far smaller (observations.py).
+_MAX_MEAN = 1e60
+_MAX_COVARIANCE = _MAX_MEAN**2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,6 +55,22 @@ class LocalModels(Archived):
             raise ValueError("failures names a row that does not exist")
         if self.sizes is not None and (self.sizes.shape != (len(self),) or not (self.sizes > 0).all()):
             raise ValueError(f"sizes must be {len(self)} numbers above zero")
+        self._check_sizes_of("means", _MAX_MEAN)
+        self._check_sizes_of("covariances", _MAX_COVARIANCE)
+
+    def _check_sizes_of(self, name: str, limit: float) -> None:
+        """Refuse numbers of fitted models that are not finite or too large to square; no copy of them is made."""
+        values = getattr(self, name)
+        if self.failures:
+            fitted = self.fitted
+            within = tuple(range(1, values.ndim))
+            least = values.min(axis=within, initial=0.0)[fitted].min(initial=0.0)
+            most = values.max(axis=within, initial=0.0)[fitted].max(initial=0.0)
+        else:
+            least = values.min(initial=0.0)
+            most = values.max(initial=0.0)
+        if not -limit <= least <= most <= limit:
+            raise ValueError(f"{name} of fitted models must be finite and at most {limit:g} in size")
 
     def __repr__(self) -> str:
         bad = f", {len(self.failures)} failed" if self.failures else ""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from mcgta.clustering.clustering import NeighborSearch
 from mcgta.clustering.membership import Membership
+from mcgta.clustering.neighbor_search import NeighborSearch
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.fit import EVIDENCE, Fit, Labelling, assemble, label_by_clusterer, label_by_evidence
 from mcgta.observations import Observations, check_columns, sort_observations
@@ -27,8 +27,9 @@ from mcgta.pipeline import (
     open_search,
     prepare,
 )
+from mcgta.positions.distances import read_distances
 from mcgta.positions.positions import Positions
-from mcgta.positions.reading import read_distances, read_positions
+from mcgta.positions.reading import read_positions
 from mcgta.runtime.parallel import tiles
 from mcgta.runtime.progress import note, stage
 from mcgta.runtime.rules import read_level
@@ -56,7 +57,7 @@ def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) ->
     backend = choose_backend_for((count, X.shape[1]), settings, neighbors=listed)
     places = join_positions(_user_positions(fit), X.shape[0], positions, groups)
     every = np.concatenate([fit.data.raw, X])
-    check_columns(every, fit.names, settings.dissimilarity)
+    check_columns(every, fit.names, settings.kind)
     data = _sort(fit, every, places)
     if positions is not None:
         _warn_of_repeated(data, len(fit.data.positions))
@@ -89,7 +90,7 @@ def _settings_for(fit: Fit, *, refresh: bool) -> Settings:
         return fit.settings
     values: dict[str, Any] = {"margin": fit.margin, "semivariogram": fit.semivariogram, "max_lag": None}
     settings = fit.settings
-    if settings.clusterer == "dbscan" or read_level(settings.eps) is not None:
+    if settings.algorithm.needs_eps or read_level(settings.eps) is not None:
         values["eps"] = "auto" if np.isnan(fit.labelling.eps) else fit.labelling.eps
     return settings.having(**values)
 
@@ -114,7 +115,7 @@ def join_positions(places: Positions, count: int, positions: Any, groups: Any) -
     Without positions, which the fit must have been without too, every group goes on a step a row.
     """
     need_groups(places, groups)
-    if places.metric == "precomputed":
+    if not places.metric.has_coordinates:
         shape = (count, len(places) + count)
         if positions is None:
             raise ValueError(
@@ -142,7 +143,7 @@ def _go_on(places: Positions, new: Positions) -> Positions:
 
 def _warn_of_repeated(data: Observations, fitted: int) -> None:
     """Warn of new times that the fit has already, as it would be of repeated ones: rows may have been given twice."""
-    if data.positions.metric != "time":
+    if not data.positions.is_chain:
         return
     times, groups, new = data.positions.coordinates[:, 0], data.positions.groups, data.order >= fitted
     moment = np.cumsum(np.r_[0, (times[1:] != times[:-1]) | (groups[1:] != groups[:-1])])
@@ -163,7 +164,7 @@ def _extend(fit: Fit, data: Observations, settings: Settings) -> tuple[LocalMode
     with stage("neighbourhoods"):
         then = find_neighborhoods(fit.data.positions, fit.data.n_neighbors, weights=settings.weights)
         now = find_neighborhoods(data.positions, data.n_neighbors, weights=settings.weights)
-        changed = outdated(fit.data, then, data, now, slides=settings.covariance != "min_cov_det")
+        changed = outdated(fit.data, then, data, now, slides=settings.estimator.by_moments)
     rows = np.flatnonzero(changed)
     known = np.flatnonzero(~changed)
     source = np.empty(data.order.size, dtype=np.int64)
@@ -232,7 +233,7 @@ def _known_cores(
     settings = fit.settings
     rule = fit.labelling.rule
     # Cores of clusters that were too small are not among those of before.
-    same = not refresh and settings.clusterer == "dbscan" and (settings.min_cluster_size or 1) == 1
+    same = not refresh and settings.algorithm.takes_known_core and (settings.min_cluster_size or 1) == 1
     if not same or not isinstance(search, TreeSearch) or not isinstance(rule, Membership):
         return None
     before = fit.derived.search
@@ -257,11 +258,11 @@ def _known_cores(
 
 def _same_reach(then: TreeSearch, now: TreeSearch) -> bool:
     """Tell whether pairs are within the penalty's reach as before; how it is rounded depends on the largest position."""
-    low, high = sorted((then.reach_of_penalty(), now.reach_of_penalty()))
+    low, high = sorted((then.penalty_reach(), now.penalty_reach()))
     places = now.loss.positions
     if low == high or now.loss.beta == 0:
         return True
-    if places.metric != "time":
+    if not places.is_chain:
         return False
     slack = places.rounding
     for times in np.split(places.coordinates[:, 0], np.flatnonzero(np.diff(places.groups)) + 1):

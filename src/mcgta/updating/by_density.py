@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mcgta.clustering.membership import Membership
-from mcgta.clustering.tree_search import Anchors, TreeSearch
+from mcgta.clustering.tree_anchors import TreeAnchors
+from mcgta.clustering.tree_search import TreeSearch
 from mcgta.observations import Observations
 from mcgta.pipeline import compare, make_loss, models_on
 from mcgta.positions.positions import Positions
@@ -16,7 +17,6 @@ from mcgta.runtime.parallel import tiles
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.settings import Settings
-from mcgta.stages.dissimilarity.dissimilarity import incomparable
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import MixturePrior
@@ -33,21 +33,6 @@ class Reached(NamedTuple):
     labels: Labels
     strengths: Array
     failures: dict[int, str]
-
-
-@dataclass(frozen=True, eq=False)
-class AnchoredTree:
-    """The tree of a fit, with the anchors of its clusters.
-
-    Attributes
-    ----------
-    tree, anchors : what is searched
-    rows : (A,) the anchors' rows in the tree's loss, ascending
-    """
-
-    tree: TreeSearch
-    anchors: Anchors
-    rows: Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +56,17 @@ class DensityReference:
     margin: float
     models: LocalModels | None
     membership: Membership
-    tree: AnchoredTree | None = None
+    tree: TreeAnchors | None = None
     surroundings: Surroundings | None = None
 
 
-def anchor_tree(tree: TreeSearch, kept: Index, membership: Membership, min_samples: int) -> AnchoredTree | None:
+def anchor_tree(tree: TreeSearch, kept: Index, membership: Membership, min_samples: int) -> TreeAnchors | None:
     """Make ready a tree over the rows ``kept`` of a fit for searches of its anchors; None where there are none."""
     rows = np.searchsorted(kept, membership.anchors)
     if rows.size == 0:
         return None
-    anchors = tree.anchors(rows, membership.own, float(membership.radii.max()), min_samples)
-    return AnchoredTree(tree, anchors, rows)
+    largest = float(membership.radii.max())
+    return TreeAnchors.of(tree, rows, membership.core_distances, largest_radius=largest, min_samples=min_samples)
 
 
 def place_by_density(fit: DensityReference, joined: Joined, groups: Index) -> Reached:
@@ -93,7 +78,7 @@ def place_by_density(fit: DensityReference, joined: Joined, groups: Index) -> Re
     X = joined.stacked(fit.data, fit.settings.lags)
     models: LocalModels | None = None
     if fit.models is None:
-        failures = incomparable(X[size:], fit.settings.dissimilarity)
+        failures = fit.settings.kind.incomparable(X[size:])
     else:
         near = _neighborhoods(joined.positions, size, fit.data.n_neighbors, fit.settings.weights)
         models = models_on(X, near, fit.settings, fit.prior, fit.data.seed)
@@ -112,8 +97,8 @@ def _place_by_tree(
     assert fit.tree is not None
     rows = joined.around.size + placed
     places = joined.positions.take(rows)
-    parts = compare(X[rows], models, fit.settings, fit.data.seed).parts
-    reach, reached = fit.tree.tree.place(fit.tree.anchors, parts, places, groups)
+    parts = compare(X[rows], models, rows, fit.settings, fit.data.seed).parts
+    reach, reached = fit.tree.place(parts, places, groups)
     return fit.membership.place(reach, np.searchsorted(fit.tree.rows, reached))
 
 
@@ -124,7 +109,7 @@ def _place_by_table(
     if fit.models is not None and models is not None:
         models = fit.models.take(anchors).append(models)
     both = np.concatenate([anchors, joined.around.size + placed])
-    dissimilarity = compare(X[both], models, fit.settings, fit.data.seed)
+    dissimilarity = compare(X[both], models, both, fit.settings, fit.data.seed)
     loss = make_loss(dissimilarity, joined.positions.take(both), fit.semivariogram, fit.settings, fit.margin)
     labels = np.empty(placed.size, dtype=np.int64)
     strengths = np.empty(placed.size)

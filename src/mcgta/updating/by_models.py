@@ -62,7 +62,7 @@ def place_by_models(clusters: ClusterModels, X: Array, places: Positions, labels
     if clusters.mixed:
         chances = normalise(clusters.log_densities(features) + clusters.log_shares)
         found = chances.argmax(axis=1)
-    elif positions.metric == "time":
+    elif positions.is_chain:
         found, chances = _along(clusters, features, positions, held)
     else:
         if clusters.overlap:

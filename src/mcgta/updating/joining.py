@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from mcgta.observations import Observations
+from mcgta.positions.distances import read_distances
 from mcgta.positions.positions import Positions
-from mcgta.positions.reading import read_distances, read_positions
+from mcgta.positions.reading import read_positions
 from mcgta.runtime.types import Array, Index, Mask
 from mcgta.stages.lags import stack_lags
 
@@ -73,7 +74,7 @@ def read_new(places: Positions, X_new: Array, positions: Any, groups: Any) -> Ne
     """Check new observations against the positions of a fit; see :meth:`mcgta.MCGTA.predict` for the rules."""
     count, cross = X_new.shape[0], None
     need_groups(places, groups)
-    if places.metric == "precomputed":
+    if not places.metric.has_coordinates:
         if positions is None:
             raise ValueError("positions is needed: the distances of the new observations to those of the fit")
         cross = read_distances(positions, (count, len(places)))

@@ -52,6 +52,10 @@ def predict(fit: Fit, X: Array, positions: Any, groups: Any, *, strengths: bool)
         firmness[joined.fresh] = placed.probabilities[np.arange(placed.labels.size), placed.labels]
         _warn_of_unlike(rule, new.X[joined.fresh], placed.labels, joined.fresh)
     elif isinstance(rule, Membership):
+        if fit.settings.kind.compares == "rows":
+            raise ValueError(
+                "dissimilarity is a table of the rows of the fit, so new rows cannot be compared with them"
+            )
         reference = _refer(fit)
         joined = join_new(fit.data, new, reference.surroundings)
         if joined.fresh.size:
@@ -88,7 +92,7 @@ def _place_by_models(fit: Fit, rule: ClusterModels, new: New) -> tuple[Joined, P
     positions = fit.data.positions
     reach = max(LISTED, fit.settings.lags)
     context: SeriesContext | Surroundings | None = None
-    if positions.metric == "time":
+    if positions.is_chain:
         context = SeriesContext(positions, reach)
     elif positions.kind is not None:
         context = fit.derived.surroundings(max(reach, rule.overlap) + 1, fit.settings.lags)
@@ -108,7 +112,7 @@ def _refer(fit: Fit) -> DensityReference:
         assert isinstance(rule, Membership)
         tree = derived.tree
         # Radii need the densities of all, and so does a comparison with all; else those nearby will do.
-        if np.isnan(rule.radii).any() or (tree is None and np.isnan(rule.own).any()):
+        if np.isnan(rule.radii).any() or (tree is None and np.isnan(rule.core_distances).any()):
             rule = derived.membership
         surroundings = None
         anchored = None

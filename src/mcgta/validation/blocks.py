@@ -18,7 +18,6 @@ from mcgta.positions.reading import read_positions
 from mcgta.runtime.parallel import tiles
 from mcgta.runtime.rules import INF, Rule, check_value
 from mcgta.runtime.types import Array, Index, Mask
-from mcgta.settings import build_metric
 
 BLOCKS_A_FOLD = 4
 _TILE = 1024
@@ -46,7 +45,7 @@ class BlockSplit(BaseCrossValidator):
         positions, seconds for datetimes, metres on the globe. With 0, none are.
     whole_groups : bool, default=True
         Hold out whole groups where there are several. False cuts each group into ``n_blocks`` blocks.
-    metric, metric_params : as in :class:`mcgta.MCGTA`
+    metric : as in :class:`mcgta.MCGTA`
 
     Examples
     --------
@@ -69,7 +68,6 @@ class BlockSplit(BaseCrossValidator):
         gap: float = 0.0,
         whole_groups: bool = True,
         metric: Any = "auto",
-        metric_params: dict[str, Any] | None = None,
     ) -> None:
         check_value("n_splits", n_splits, Rule(integer=(2, INF)))
         check_value("n_blocks", n_blocks, Rule(integer=(n_splits, INF), none=True))
@@ -80,7 +78,6 @@ class BlockSplit(BaseCrossValidator):
         self.gap = gap
         self.whole_groups = whole_groups
         self.metric = metric
-        self.metric_params = metric_params
 
     def split(self, X: Any, y: Any = None, groups: Any = None, *, positions: Any = None) -> Iterator[Fold]:
         """Yield the rows to train on and those held out, for each fold; both ascending.
@@ -89,7 +86,7 @@ class BlockSplit(BaseCrossValidator):
         ``y`` is ignored.
         """
         positions = align_positions(X, positions, groups, metric=self.metric)
-        places = read_positions(positions, len(X), groups=groups, metric=build_metric(self.metric, self.metric_params))
+        places = read_positions(positions, len(X), groups=groups, metric=self.metric)
         yield from self.split_positions(places)
 
     def split_positions(self, places: Positions) -> list[Fold]:

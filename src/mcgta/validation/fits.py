@@ -8,25 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.clustering.clustering import of_members
+from mcgta.clustering.clustering import Clustering
 from mcgta.clustering.linkage import SingleLinkage
+from mcgta.clustering.neighbor_search import CachedSearch
+from mcgta.clustering.registry import get_clusterer
 from mcgta.fit import place_noise
 from mcgta.observations import Observations, sort_observations
 from mcgta.pipeline import (
     Prepared,
     StageCache,
     choose_backend_for,
-    cluster,
     models_key,
     prepare,
     search_neighbors,
-    smallest_cluster,
 )
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Labels
-from mcgta.selection.auto import CachedSearch
 from mcgta.settings import Settings, names_of
-from mcgta.stages.dissimilarity.dissimilarity import FEATURE_BASED, NEEDS_DEFINITE
 from mcgta.stages.local_models import LocalModels
 from mcgta.validation.grid import DENSITY, LOSS, Grid, Values
 from mcgta.validation.shelf import Shelf, take_fingerprint
@@ -59,25 +57,16 @@ class Fits:
         base = self._prepare(self._settings.having(**models, **curve, **_NEUTRAL))
         inner = _state_plainly(base, loss, density)
         prepared, search = self._open_search(base, {**models, **curve}, inner)
-        clusterer = inner["clusterer"]
-        name, radii = grid.radii(clusterer)
-        linkage = None
-        enough = prepared.min_samples <= len(search)
-        if enough and (clusterer == "dbscan" or name == "eps_quantile"):
-            linkage = SingleLinkage.of(search, prepared.min_samples)
+        options = prepared.options
+        algorithm = prepared.settings.algorithm
+        name, radii = grid.radii(inner["clusterer"])
         if name == "eps_quantile":
-            heights = np.empty(0) if linkage is None else linkage.linkage[:, 2]
+            enough = options.min_samples <= len(search)
+            heights = SingleLinkage.of(search, options.min_samples).heights if enough else np.empty(0)
             radii = tuple(dict.fromkeys(np.quantile(heights, radii).tolist())) if heights.size else (0.0,)
-        for eps in radii:
-            if clusterer != "dbscan":
-                settings = prepared.settings.having(eps=eps)
-                labels = cluster(replace(prepared, settings=settings), search)[0].labels
-            elif linkage is not None:
-                labels = linkage.labels_at(eps, min_cluster_size=smallest_cluster(prepared.settings) or 1)
-            else:  # too few observations for any to be core
-                labels = np.full(len(search), -1)
-            labels = place_noise(of_members(labels, eps), prepared).labels
-            yield {**models, **curve, **inner, "eps": float(eps)}, prepared.spread_out(labels)[prepared.data.back]
+        for eps, labels in zip(radii, algorithm.at_radii(search, options, radii), strict=True):
+            placed = place_noise(Clustering.of_members(labels, eps), prepared).labels
+            yield {**models, **curve, **inner, "eps": float(eps)}, prepared.spread_out(placed)[prepared.data.back]
 
     def _open_search(self, base: Prepared, outer: Values, inner: Values) -> tuple[Prepared, CachedSearch]:
         """Return the prepared pipeline of a setting, and the neighbour search, which is the same for every density."""
@@ -129,13 +118,13 @@ class Fits:
         return self._caches[key]
 
     def _kept_models(self, settings: Settings) -> LocalModels | None:
-        if settings.dissimilarity in FEATURE_BASED:
+        if not settings.kind.fits_models:
             return None
         return self._shelf.find(self._fingerprint(settings))
 
     def _fingerprint(self, settings: Settings) -> str:
         params = {name: getattr(settings, name) for name in names_of("models")}
-        if settings.dissimilarity in NEEDS_DEFINITE:  # others share their models: only these drop singular ones
+        if settings.kind.needs_definite:  # others share their models: only these drop singular ones
             params["dissimilarity"] = settings.dissimilarity
         return take_fingerprint(self._features, self._places, params)
 
@@ -150,6 +139,6 @@ def _state_plainly(base: Prepared, loss: Values, density: Values) -> Values:
     if "margin_in_sills" in plain:
         plain["margin"] = float(plain.pop("margin_in_sills") * base.loss.semivariogram.sill_)
     if "min_samples_in_neighbors" in plain:
-        least = 2 if plain["clusterer"] == "optics" else 1
+        least = get_clusterer(plain["clusterer"]).least_min_samples
         plain["min_samples"] = max(least, round(plain.pop("min_samples_in_neighbors") * base.data.n_neighbors))
     return {name: plain[name] for name in (*LOSS, *DENSITY) if name in plain}

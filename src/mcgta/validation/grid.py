@@ -16,6 +16,7 @@ import numpy as np
 from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.runtime.rules import INF, Rule, suggest
 from mcgta.settings import RULES, check_parameters, names_of
+from mcgta.stages.covariance import get_covariance
 
 Values = dict[str, Any]
 
@@ -90,7 +91,7 @@ def has_effect(name: str, values: Values) -> bool:
     if name in ("margin", "margin_in_sills"):
         return values.get("beta") != 0
     if name == "alpha":
-        return values.get("covariance", "graphical_lasso") == "graphical_lasso"
+        return get_covariance(values.get("covariance", "graphical_lasso")).uses_alpha
     return True
 
 

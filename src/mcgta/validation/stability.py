@@ -256,7 +256,7 @@ def _fit(params: dict[str, Any], X: Array, places: Positions, rows: Index) -> La
     """Cluster some rows; return their labels."""
     part = places.take(rows)
     groups = part.groups
-    if places.metric == "time":  # rows are in order of time
+    if places.is_chain:  # rows are in order of time
         groups = np.cumsum(np.r_[False, (np.diff(rows) > 1) | (np.diff(groups) != 0)])
     clusterer, neighbors = params["clusterer"], params["n_neighbors"]
     if neighbors != "auto" and np.bincount(groups).max() < neighbors:

@@ -1,15 +1,17 @@
 """Compiling on first use: once for a machine where a cache can be written, with one line of notice while it lasts.
 
-``kernel`` is for the entries that Python calls, ``helper``, ``literal_helper`` and ``snippet`` for what they are made of. An
-entry names its signature, so there is one compiled form of it and no call from Python can start another; nothing is compiled
-before the first call. The compiled form is kept in Numba's cache (beside the source, else in the user's cache folder, or where
-``NUMBA_CACHE_DIR`` says), under a name that changes with any file of this folder. Where nothing can be written or what is there
-cannot be read, the entry is compiled for this process only.
+``kernel`` is for the entries that Python calls, ``helper``, ``literal_helper`` and ``snippet`` for their parts. An entry names
+its signature, so there is one compiled form of it and no call from Python can start another; nothing is compiled before the
+first call. The compiled form is kept in Numba's cache (beside the source, else in the user's cache folder, or where
+``NUMBA_CACHE_DIR`` says), under a name that changes with any file of :mod:`mcgta.kernels`. Where the cache cannot be written or
+read, the entry is compiled for this process only. A fork waits until the entry that is being compiled is ready: neither Numba
+nor LLVM could compile in a child that began in the midst of it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -27,9 +29,13 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-_NOTICE_AFTER = 0.7
+_NOTICE_AFTER = 0.7  # seconds
+_KERNELS = Path(__file__).parent.parent
 _lock = threading.RLock()
 _noticed = threading.Event()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 _numba: Any = numba
 _njit = _numba.njit
@@ -169,11 +175,11 @@ def native(array: Any, dtype: type = np.float64) -> NDArray[Any]:
 
 
 def native_rows(rows: Any, count: int) -> NDArray[np.int64]:
-    """Return row numbers as kernels take them; they do not look whether there is such a row, so that is done here."""
-    found = native(rows, np.int64)
-    if found.size and not 0 <= found.min() <= found.max() < count:
-        raise IndexError(f"rows {found.min()} to {found.max()} are asked for, of {count}")
-    return found
+    """Return row numbers as kernels take them; kernels do not check that there is such a row, so that is done here."""
+    numbers = native(rows, np.int64)
+    if numbers.size and not 0 <= numbers.min() <= numbers.max() < count:
+        raise IndexError(f"rows {numbers.min()} to {numbers.max()} are asked for, of {count}")
+    return numbers
 
 
 def kernel(signature: str, *, reorder: bool = False, literal: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
@@ -203,16 +209,16 @@ def _compile(
 
 @cache
 def _sources() -> str:
-    """A digest of all files here: Numba notices a change in an entry's own file, but not in what it is made of."""
+    """A digest of all kernels: Numba notices a change in an entry's own file, but not in the files of its parts."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(_KERNELS.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
 @contextmanager
 def _notice() -> Iterator[None]:
-    """Tell people once what is taking so long, if it does."""
+    """Say once on standard error that kernels are being compiled, if that takes long."""
     timer = threading.Timer(_NOTICE_AFTER, _tell)
     timer.daemon = True
     timer.start()
