@@ -169,7 +169,7 @@ class Bench:
         measure = Measure("time", case, *self.limits(MAX_TIMES), unit="times", note=missing("vehicle"))
         for problem in sets(["vehicle"], folder=self.folder, share=self.share):
             auto = MCGTA(n_jobs=1, progress=False)
-            plain = MCGTA(n_jobs=1, progress=False, **PLAIN, refine=False)
+            plain = MCGTA(n_jobs=1, progress=False, **PLAIN, refine="none")
             sides = (timed(partial(model.fit, problem.X)) for model in (auto, plain))
             ours, theirs = (np.ravel(taken) for taken in in_turns(*sides, rounds=1 if self.quick else 3))
             note = f"{human(float(np.median(ours)))} and {human(float(np.median(theirs)))}"

@@ -31,12 +31,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mcgta import MCGTA, compare_models, empirical_semivariogram
+from mcgta import MCGTA
 from mcgta.kernels.gaussians.careful_lasso import GAP
 from mcgta.kernels.gaussians.graphical_lasso import graphical_lasso
 from mcgta.kernels.gaussians.wasserstein import pack, wasserstein2_tile
 from mcgta.runtime.parallel import threads as on_threads
 from mcgta.runtime.types import Array
+from mcgta.stages import compare_models, empirical_semivariogram
 from measuring.environment import environment, load_average
 from measuring.readiness import compile_kernels
 from measuring.timing import in_turns, timed

@@ -201,7 +201,7 @@ def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
 
         return timed(work, units=calls * step)
 
-    assert model.strengths_.size  # which finds all densities; comparing with every anchor takes these
+    assert model.probabilities_.size  # which finds all densities; comparing with every anchor takes these
     ready = model._refer()
     every = replace(ready, tree=None, surroundings=None)
     batches = [side("tree", ready, 0, BATCH_ROWS, 1), side("every", every, 0, BATCH_ROWS, 1)]

@@ -14,18 +14,18 @@ from pathlib import Path
 
 import numpy as np
 
-from mcgta import (
+from mcgta import read_positions
+from mcgta.clustering.registry import find_clusters
+from mcgta.runtime.parallel import threads
+from mcgta.runtime.types import Array, Labels
+from mcgta.stages import (
     Loss,
     compare_models,
     empirical_semivariogram,
-    find_clusters,
     find_neighborhoods,
     fit_local_models,
     fit_semivariogram,
-    read_positions,
 )
-from mcgta.runtime.parallel import threads
-from mcgta.runtime.types import Array, Labels
 from measuring.scoring import score
 from problems.problem import find_problem
 

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mcgta import MCGTA, Loss, compare_models
+from mcgta import MCGTA
 from mcgta.clustering.brute_force import BruteForceSearch
 from mcgta.clustering.clusterer import ClusterOptions
 from mcgta.clustering.neighbor_search import NeighborSearch
@@ -41,6 +41,7 @@ from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_gestures
 from mcgta.runtime.memory import available_bytes
 from mcgta.runtime.types import Labels
+from mcgta.stages import Loss, compare_models
 from measuring.environment import environment
 from measuring.scoring import same_clusters
 from measuring.timing import in_turns, timed

@@ -69,7 +69,7 @@ def write_labels(path: Path, model: MCGTA, data: Sample) -> None:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["position", "label", "strength", "truth"])
-        columns = (data.positions, model.labels_, model.strengths_, data.labels)
+        columns = (data.positions, model.labels_, model.probabilities_, data.labels)
         for where, label, strength, truth in zip(*columns, strict=True):
             writer.writerow([f"{where:g}", label, f"{strength:.4f}", truth])
 

@@ -89,7 +89,7 @@ def same_result(model, expected):
     found = model.objective_
     assert (found.total, found.dissimilarity, found.penalty) == pytest.approx(expected["objective"][:3], rel=1e-5)
     assert found.pairs == expected["objective"][3]
-    np.testing.assert_allclose(model.strengths_, expected["strengths"], atol=1e-4)
+    np.testing.assert_allclose(model.probabilities_, expected["strengths"], atol=1e-4)
     test = model.goodness_of_fit()
     assert (test.pairs.tolist(), test.passed.tolist()) == expected["passing"]
 
@@ -101,7 +101,7 @@ def test_a_small_time_series_is_clustered_as_by_the_slow_algorithm(semivariogram
     X = states(1, sizes)
     times = np.cumsum(np.where(np.arange(60) % 20 == 19, 6.0, 1.0))
     options = {"alpha": 0.02, "bins": 12, "beta": 1.5, "margin": 0.4, "min_samples": 4}
-    model = MCGTA(8, semivariogram=semivariogram, eps=0.6, **options).fit(X, positions=times)
+    model = MCGTA(n_neighbors=8, semivariogram=semivariogram, eps=0.6, **options).fit(X, positions=times)
     if eps is None:  # the radius that chance suggests
         model = model.refit(eps="auto")
     curve = model.semivariogram_ if semivariogram == "exponential" else None
@@ -120,7 +120,7 @@ def test_a_small_map_in_any_order_of_rows_is_clustered_as_by_the_slow_algorithm(
     mixed = rng.permutation(56)
     X, places = X[mixed], places[mixed]
     options = {"alpha": 0.05, "bins": 8, "beta": 0.8, "margin": 0.2, "min_samples": 3}
-    model = MCGTA(9, metric=metric, semivariogram="empirical", eps=1.2, weights="epanechnikov", **options)
+    model = MCGTA(n_neighbors=9, metric=metric, semivariogram="empirical", eps=1.2, weights="epanechnikov", **options)
     model.fit(X, positions=places)
     assert model.n_clusters_ > 1
     measure = naive.great_circle if metric == "haversine" else naive.euclidean
@@ -132,6 +132,6 @@ def test_several_series_with_gaps_share_clusters_as_in_the_slow_algorithm():
     groups = np.repeat(["b", "a"], 30)
     times = np.random.default_rng(3).exponential(1.0, 60).cumsum()
     options = {"alpha": 0.01, "bins": 10, "beta": 1.0, "margin": 0.1, "min_samples": 4}
-    model = MCGTA(7, semivariogram="empirical", eps=0.5, **options).fit(X, positions=times, groups=groups)
+    model = MCGTA(n_neighbors=7, semivariogram="empirical", eps=0.5, **options).fit(X, positions=times, groups=groups)
     assert len(set(model.labels_[groups == "a"]) & set(model.labels_[groups == "b"])) > 1
     same_result(model, algorithm_1(X, times[:, None], n=7, eps=0.5, groups=groups, **options))

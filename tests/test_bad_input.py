@@ -14,16 +14,17 @@ import pytest
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 from sklearn.exceptions import NotFittedError
 
-from mcgta import MCGTA, LocalModels, read_positions
+from mcgta import MCGTA, read_positions
 from mcgta.datasets import make_fields, make_gestures, make_regions, make_series
 from mcgta.features import warn_of_identifiers
 from mcgta.settings import RULES
+from mcgta.stages import LocalModels
 
 
 def refused(match, X, model=None, **given):
     """Fitting raises a ValueError with this message."""
     with pytest.raises(ValueError, match=match):
-        (model or MCGTA(6)).fit(X, **given)
+        (model or MCGTA(n_neighbors=6)).fit(X, **given)
 
 
 # ---------------------------------------------------------------------- features
@@ -65,7 +66,7 @@ def test_masked_features_are_refused_with_row_and_column(series):
     X = np.ma.masked_greater(series.X, np.sort(series.X, axis=None)[-3])
     row, column = np.argwhere(X.mask)[0]
     refused(rf"^X has 2 masked cells \(NaN\), the first in row {row}, column {column}; drop those rows", X)
-    MCGTA(6, eps=4.0, semivariogram="empirical").fit(np.ma.array(series.X))  # nothing is masked
+    MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(np.ma.array(series.X))  # nothing is masked
 
 
 def test_dates_and_durations_are_no_features(series):
@@ -129,17 +130,19 @@ def test_a_column_that_looks_like_an_identifier_or_a_clock_is_reported_by_name(s
     with pytest.warns(
         UserWarning, match="^X: column 'odd' looks like an identifier or a clock .* leave it out"
     ) as caught:
-        MCGTA(6, eps=4.0, semivariogram="empirical").fit(frame)
+        MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(frame)
     assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize("column", FEATURES.values(), ids=FEATURES.keys())
 def test_a_column_that_only_resembles_a_clock_is_not_reported(series, column):
-    MCGTA(6, eps=4.0, semivariogram="empirical").fit(np.column_stack([series.X, column]))  # warnings are errors here
+    MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(
+        np.column_stack([series.X, column])
+    )  # warnings are errors here
 
 
 def test_few_rows_in_order_are_not_reported(series):
-    MCGTA(6, eps=4.0, semivariogram="empirical").fit(np.column_stack([series.X[:49], ROWS[:49]]))
+    MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(np.column_stack([series.X[:49], ROWS[:49]]))
 
 
 @pytest.mark.parametrize("make", [make_series, make_regions, make_fields, partial(make_gestures, 40)])
@@ -173,7 +176,9 @@ def test_no_observations_and_no_features_are_refused(series):
 
 def test_fewer_observations_than_neighbours_are_refused(series):
     refused(
-        r"n_neighbors=30 but there are only 20 observations .*n_neighbors must not be larger", series.X[:20], MCGTA(30)
+        r"n_neighbors=30 but there are only 20 observations .*n_neighbors must not be larger",
+        series.X[:20],
+        MCGTA(n_neighbors=30),
     )
 
 
@@ -181,7 +186,7 @@ def test_fewer_observations_than_neighbours_in_every_group_are_refused(series):
     refused(
         r"n_neighbors=30 but there are only 15 observations in the largest of 2 groups \(n_samples = 25\)",
         series.X[:25],
-        MCGTA(30),
+        MCGTA(n_neighbors=30),
         groups=["a"] * 15 + ["b"] * 10,
     )
 
@@ -193,7 +198,7 @@ def test_as_many_features_as_neighbours_are_refused_where_covariances_must_have_
     refused(
         rf"n_neighbors=6 with 6 features gives singular covariances, which dissimilarity='{dissimilarity}' .*n_neighbors > 6",
         X,
-        MCGTA(6, dissimilarity=dissimilarity, **params),
+        MCGTA(n_neighbors=6, dissimilarity=dissimilarity, **params),
     )
 
 
@@ -202,7 +207,7 @@ def test_as_many_features_as_neighbours_are_refused_by_the_minimum_covariance_de
     refused(
         r"n_neighbors=6 with 5 features: covariance='min_cov_det' needs n_neighbors > 6",
         X,
-        MCGTA(6, covariance="min_cov_det"),
+        MCGTA(n_neighbors=6, covariance="min_cov_det"),
     )
 
 
@@ -210,7 +215,7 @@ def test_lags_count_as_features(series):
     refused(
         r"n_neighbors=6 with 6 features: covariance='min_cov_det' needs n_neighbors > 7",
         series.X,
-        MCGTA(6, covariance="min_cov_det", lags=2),
+        MCGTA(n_neighbors=6, covariance="min_cov_det", lags=2),
     )
 
 
@@ -218,7 +223,7 @@ def test_lags_count_as_features(series):
 def test_more_features_than_neighbours_are_no_trouble_for_the_wasserstein_distance(covariance):
     rng = np.random.default_rng(0)
     X = rng.normal(0, 0.3, (60, 8)) + np.repeat([0, 5, 0, 5], 15)[:, None]
-    model = MCGTA(6, covariance=covariance, semivariogram="empirical", eps=4.0).fit(X)
+    model = MCGTA(n_neighbors=6, covariance=covariance, semivariogram="empirical", eps=4.0).fit(X)
     assert model.failed_ == {}
     assert np.isfinite(model.local_models_.covariances).all()
     assert model.n_clusters_ >= 1
@@ -227,7 +232,7 @@ def test_more_features_than_neighbours_are_no_trouble_for_the_wasserstein_distan
 def test_a_constant_column_is_reported_and_left_out_of_account(series):
     X = np.column_stack([series.X, np.full(120, 3.0)])
     with pytest.warns(UserWarning, match="X: column 2 is constant: it has no effect on the clusters"):
-        model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(X, positions=series.positions)
+        model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(X, positions=series.positions)
     np.testing.assert_array_equal(model.labels_, series.truth)
 
 
@@ -237,7 +242,7 @@ def test_a_constant_column_is_refused_where_covariances_must_have_full_rank(seri
     refused(
         f"X: column 0 is constant, and dissimilarity='{dissimilarity}' needs covariances of full rank; drop it",
         X,
-        MCGTA(6, dissimilarity=dissimilarity),
+        MCGTA(n_neighbors=6, dissimilarity=dissimilarity),
     )
 
 
@@ -246,12 +251,12 @@ def test_a_constant_column_of_a_frame_is_called_by_its_name(series):
 
     frame = pandas.DataFrame({"speed": series.X[:, 0], "gear": 1.0})
     with pytest.warns(UserWarning, match="column 'gear' is constant"):
-        MCGTA(6, eps=4.0, semivariogram="empirical").fit(frame)
+        MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(frame)
 
 
 def test_features_that_never_vary_are_one_cluster():
     with pytest.warns(UserWarning, match="X: column 0, 1 is constant"):
-        model = MCGTA(6, semivariogram="empirical").fit(np.ones((40, 2)))
+        model = MCGTA(n_neighbors=6, semivariogram="empirical").fit(np.ones((40, 2)))
     assert (model.n_clusters_, model.noise_share_, model.objective_.total) == (1, 0.0, 0.0)
     np.testing.assert_array_equal(model.labels_, 0)
 
@@ -272,7 +277,6 @@ WRONG = {
     "prior_strength": [0, 0.0, -1, np.inf, np.nan, "auto", True],
     "dissimilarity": ["wasserstein", None, 2],
     "metric": ["haversin", None, 3, dict],
-    "metric_params": [3, "time_scale", [("time_scale", 1)]],
     "semivariogram": ["sperical", None, 3, Ellipsis],
     "bins": [3, 0, -1, 10.5, None, "auto", [1], [2, 1], [-1, 0, 1], [0, np.nan], [[0, 1], [1, 2]], True],
     "max_lag": [0, -1.0, np.inf, np.nan, "auto", True],
@@ -341,7 +345,7 @@ def test_an_option_like_no_other_gets_no_suggestion(series):
 
 @pytest.mark.parametrize("value", [np.int64(6), 6, "auto"])
 def test_numbers_of_numpy_are_as_good_as_pythons(series, value):
-    model = MCGTA(value, beta=np.float32(0.5), eps=np.float64(4), semivariogram="empirical").fit(series.X)
+    model = MCGTA(n_neighbors=value, beta=np.float32(0.5), eps=np.float64(4), semivariogram="empirical").fit(series.X)
     assert model.n_neighbors_ == (30 if value == "auto" else 6)
 
 
@@ -351,15 +355,15 @@ def test_numbers_of_numpy_are_as_good_as_pythons(series, value):
 @pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
 def test_a_loss_that_can_be_negative_is_refused_for_clusterers_that_need_distances(series, clusterer):
     refused(
-        rf"hinge=False makes the loss of close pairs negative, and clusterer='{clusterer}' needs distances >= 0; use",
+        rf"penalty='no_hinge' makes the loss of close pairs negative, and clusterer='{clusterer}' needs distances >= 0; use",
         series.X,
-        MCGTA(6, hinge=False, clusterer=clusterer),
+        MCGTA(n_neighbors=6, penalty="no_hinge", clusterer=clusterer),
     )
 
 
 @pytest.mark.parametrize(("name", "value"), [("eps", 1.0), ("min_samples", 5), ("min_cluster_size", 5)])
 def test_options_of_the_named_clusterers_are_refused_beside_a_clusterer_object(series, name, value):
-    model = MCGTA(6, clusterer=DBSCAN(metric="precomputed"), **{name: value})
+    model = MCGTA(n_neighbors=6, clusterer=DBSCAN(metric="precomputed"), **{name: value})
     refused(rf"{name}={value!r} has no effect on a clusterer object; set it on the object itself", series.X, model)
 
 
@@ -367,12 +371,12 @@ def test_a_clusterer_object_must_take_a_precomputed_matrix(series):
     refused(
         r"clusterer=DBSCAN\(\) must be made with metric='precomputed'",
         series.X,
-        MCGTA(6, clusterer=DBSCAN()),
+        MCGTA(n_neighbors=6, clusterer=DBSCAN()),
     )
     refused(
         r"clusterer=AgglomerativeClustering\(\) must be made with metric='precomputed'",
         series.X,
-        MCGTA(6, clusterer=AgglomerativeClustering()),
+        MCGTA(n_neighbors=6, clusterer=AgglomerativeClustering()),
     )
 
 
@@ -402,13 +406,13 @@ class Careless:
     ids=["nothing", "too few", "a column", "floats", "text", "flags"],
 )
 def test_a_clusterer_that_returns_no_labels_is_refused(series, result, said):
-    model = MCGTA(6, clusterer=Careless(result), semivariogram="empirical")
+    model = MCGTA(n_neighbors=6, clusterer=Careless(result), semivariogram="empirical")
     refused(re.escape(f"clusterer=Careless(): fit_predict returned {said}, not 120 integers"), series.X, model)
 
 
 def test_labels_of_a_clusterer_object_are_renumbered(series):
     result = np.where(series.truth == 0, 40, -7)
-    labels = MCGTA(6, clusterer=Careless(result), semivariogram="empirical").fit(series.X).labels_
+    labels = MCGTA(n_neighbors=6, clusterer=Careless(result), semivariogram="empirical").fit(series.X).labels_
     np.testing.assert_array_equal(labels, np.where(series.truth == 0, 0, -1))
 
 
@@ -416,7 +420,7 @@ def test_an_object_without_fit_predict_is_refused(series):
     refused(
         r"clusterer=namespace\(\) is not allowed: .* or an object with fit_predict that takes a precomputed matrix",
         series.X,
-        MCGTA(6, clusterer=SimpleNamespace()),
+        MCGTA(n_neighbors=6, clusterer=SimpleNamespace()),
     )
 
 
@@ -424,15 +428,7 @@ def test_weights_are_refused_for_the_minimum_covariance_determinant(series):
     refused(
         "weights='gaussian': covariance='min_cov_det' knows uniform weights only",
         series.X,
-        MCGTA(6, covariance="min_cov_det", weights="gaussian"),
-    )
-
-
-def test_metric_params_without_spacetime_are_refused(series):
-    refused(
-        r"metric_params=\{'time_scale': 1\} has no effect with metric='auto'",
-        series.X,
-        MCGTA(6, metric_params={"time_scale": 1}),
+        MCGTA(n_neighbors=6, covariance="min_cov_det", weights="gaussian"),
     )
 
 
@@ -442,27 +438,27 @@ def test_local_models_of_other_observations_are_refused(series, rows, width):
     refused(
         rf"local_models holds \(observations, features\) \({rows}, {width}\), but X with lags=0 has \(120, 2\)",
         series.X,
-        MCGTA(6, local_models=models),
+        MCGTA(n_neighbors=6, local_models=models),
     )
 
 
 def test_a_maximum_lag_below_every_distance_is_refused(series):
-    refused(r"no pair of observations lies within max_lag=0.5 step", series.X, MCGTA(6, max_lag=0.5))
+    refused(r"no pair of observations lies within max_lag=0.5 step", series.X, MCGTA(n_neighbors=6, max_lag=0.5))
 
 
 @pytest.mark.parametrize("name", ["n_neighbors", "covariance", "metric", "semivariogram", "local_models", "nonsense"])
 def test_refit_refuses_parameters_that_need_a_new_fit(series, name):
-    model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X)
+    model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X)
     with pytest.raises(ValueError, match=rf"refit cannot change {name}: only beta, margin, .*; use fit"):
         model.refit(**{name: 3})
 
 
 def test_refit_checks_the_values_it_is_given(series):
-    model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X)
+    model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X)
     with pytest.raises(ValueError, match="beta=-1 is not allowed: beta must be 'auto', or a number >= 0"):
         model.refit(beta=-1)
-    with pytest.raises(ValueError, match="hinge=False makes the loss"):
-        model.refit(hinge=False)
+    with pytest.raises(ValueError, match="penalty='no_hinge' makes the loss"):
+        model.refit(penalty="no_hinge")
 
 
 @pytest.mark.parametrize("call", ["predict", "score_samples", "refit", "goodness_of_fit", "pair_test", "save"])
@@ -477,7 +473,7 @@ def test_nothing_can_be_asked_of_an_estimator_before_its_fit(call, tmp_path):
 
 def test_one_cluster_is_a_result():
     X = np.random.default_rng(0).normal(size=(60, 2))
-    model = MCGTA(6, eps=100.0, semivariogram="empirical").fit(X)
+    model = MCGTA(n_neighbors=6, eps=100.0, semivariogram="empirical").fit(X)
     np.testing.assert_array_equal(model.labels_, 0)
     assert (model.n_clusters_, model.noise_share_, model.objective_.pairs) == (1, 0.0, 60 * 59 // 2)
     assert model.objective_.total > 0
@@ -488,11 +484,11 @@ def test_one_cluster_is_a_result():
 
 def test_all_noise_is_a_result():
     X = np.random.default_rng(0).normal(size=(60, 2))
-    model = MCGTA(6, eps=4.0, min_samples=61, semivariogram="empirical").fit(X)
+    model = MCGTA(n_neighbors=6, eps=4.0, min_samples=61, semivariogram="empirical").fit(X)
     np.testing.assert_array_equal(model.labels_, -1)
     assert (model.n_clusters_, model.noise_share_, model.objective_.pairs, model.objective_.total) == (0, 1.0, 0, 0.0)
     assert model.core_sample_indices_.size == 0
-    np.testing.assert_array_equal(model.strengths_, 0.0)
+    np.testing.assert_array_equal(model.probabilities_, 0.0)
     np.testing.assert_array_equal(model.predict(X[:20] + 0.1), -1)
     np.testing.assert_array_equal(model.score_samples(X[:20] + 0.1), 0.0)
     assert np.isnan(model.goodness_of_fit().share)
@@ -500,13 +496,13 @@ def test_all_noise_is_a_result():
 
 
 def test_three_observations_are_enough():
-    model = MCGTA(2, semivariogram="empirical").fit([[0.0], [1.0], [5.0]])
+    model = MCGTA(n_neighbors=2, semivariogram="empirical").fit([[0.0], [1.0], [5.0]])
     assert model.labels_.shape == (3,)
     assert np.isfinite(model.objective_.total)
 
 
 @pytest.mark.parametrize("i", [-1, 120])
 def test_a_pair_test_of_a_row_that_is_not_there_is_refused(series, i):
-    model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X)
+    model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X)
     with pytest.raises(ValueError, match=f"i={i} is not a row: there are 120 observations"):
         model.pair_test(i, 0)

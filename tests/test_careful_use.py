@@ -10,19 +10,18 @@ import pandas as pd
 import pytest
 from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 
-from mcgta import (
-    MCGTA,
+from mcgta import MCGTA, read_positions
+from mcgta.clustering.registry import find_clusters
+from mcgta.positions.metrics import SpaceTime
+from mcgta.stages import (
     Loss,
     compare_features,
     compare_models,
     empirical_semivariogram,
-    find_clusters,
     find_neighborhoods,
     fit_local_models,
     fit_semivariogram,
-    read_positions,
 )
-from mcgta.positions.metrics import SpaceTime
 
 
 def make(**params):
@@ -53,13 +52,13 @@ def test_a_clusterer_that_writes_into_its_input_changes_nothing_else(series):
         make(eps="auto", clusterer=HDBSCAN(metric="precomputed", copy=copy)).fit(series.X, positions=series.positions)
         for copy in (False, True)
     )
-    np.testing.assert_array_equal(plain.strengths_, careful.strengths_)
+    np.testing.assert_array_equal(plain.probabilities_, careful.probabilities_)
 
 
 @pytest.mark.parametrize("kind", [DBSCAN, HDBSCAN, OPTICS])
 def test_no_hinge_refuses_the_objects_that_need_distances_too(series, kind):
-    with pytest.raises(ValueError, match="hinge=False makes the loss of close pairs negative"):
-        make(eps="auto", hinge=False, clusterer=kind(metric="precomputed")).fit(series.X)
+    with pytest.raises(ValueError, match="penalty='no_hinge' makes the loss of close pairs negative"):
+        make(eps="auto", penalty="no_hinge", clusterer=kind(metric="precomputed")).fit(series.X)
 
 
 def test_a_geodataframe_brings_its_time_to_spacetime():

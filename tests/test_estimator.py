@@ -12,14 +12,18 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mcgta import MCGTA, LocalModels, MixturePrior, Objective, Positions, Semivariogram
+from mcgta import MCGTA, Positions, Semivariogram
 from mcgta import pipeline as algorithm
 from mcgta.clustering.registry import CLUSTERERS
+from mcgta.positions.metrics import SpaceTime
 from mcgta.settings import RULES
+from mcgta.stages import LocalModels
 from mcgta.stages.covariance import COVARIANCES
 from mcgta.stages.dissimilarity.dissimilarity import Compiled
 from mcgta.stages.dissimilarity.registry import DISSIMILARITIES
+from mcgta.stages.loss import Objective
 from mcgta.stages.neighborhoods import KERNELS
+from mcgta.stages.prior import MixturePrior
 from mcgta.stages.semivariogram.models import MODELS
 
 EPS = {"wasserstein2": 4.0, "calibrated": 8.0, "euclidean": 4.0, "cosine": 0.2, "kl": 20.0, "js": 0.6, "tv": 0.9}
@@ -72,7 +76,7 @@ def test_every_clusterer_finds_the_two_clusters(example, clusterer):
 
 def test_a_clusterer_object_finds_the_two_clusters_and_is_left_as_it_was(example):
     clusterer = AgglomerativeClustering(2, metric="precomputed", linkage="average")
-    model = fit(example, clusterer=clusterer, eps="auto", hinge=False)
+    model = fit(example, clusterer=clusterer, eps="auto", penalty="no_hinge")
     np.testing.assert_array_equal(model.labels_, example.truth)
     assert not hasattr(clusterer, "labels_")
 
@@ -102,26 +106,25 @@ def _measure(a, b):
 
 
 @pytest.mark.parametrize(
-    ("metric", "metric_params", "make"),
+    ("metric", "make"),
     [
-        ("auto", None, lambda p: p),
-        ("euclidean", None, lambda p: p),
-        ("time", None, lambda p: p[:, 0]),
-        ("haversine", None, lambda p: np.column_stack([174 + p[:, 0], 10 + p[:, 1]])),
-        ("spacetime", {"time_scale": 2.0}, lambda p: np.column_stack([p[:, 0], p[:, 1], p[:, 1] / 2])),
+        ("auto", lambda p: p),
+        ("euclidean", lambda p: p),
+        ("time", lambda p: p[:, 0]),
+        ("haversine", lambda p: np.column_stack([174 + p[:, 0], 10 + p[:, 1]])),
+        (SpaceTime(time_scale=2.0), lambda p: np.column_stack([p[:, 0], p[:, 1], p[:, 1] / 2])),
         (
-            "spacetime",
-            {"time_scale": 2.0, "space": "haversine"},
+            SpaceTime(time_scale=2.0, space="haversine"),
             lambda p: np.column_stack([p[:, 0], p[:, 1], p[:, 1]]),
         ),
-        ("precomputed", None, lambda p: np.linalg.norm(p[:, None] - p[None], axis=2)),
-        (_measure, None, lambda p: p),
+        ("precomputed", lambda p: np.linalg.norm(p[:, None] - p[None], axis=2)),
+        (_measure, lambda p: p),
     ],
     ids=["auto", "euclidean", "time", "haversine", "spacetime", "spacetime-sphere", "precomputed", "callable"],
 )
-def test_every_metric_finds_the_two_clusters(plane, metric, metric_params, make):
+def test_every_metric_finds_the_two_clusters(plane, metric, make):
     X, positions, truth = plane.X[:32], plane.positions[:32], plane.truth[:32]  # a row of four islands
-    model = MCGTA(6, eps=4.0, semivariogram="empirical", metric=metric, metric_params=metric_params)
+    model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical", metric=metric)
     labels = model.fit_predict(X, positions=make(positions))
     assert model.n_clusters_ == 2
     np.testing.assert_array_equal(labels, truth if labels[0] == truth[0] else 1 - truth)
@@ -132,8 +135,8 @@ def test_the_fitted_attributes_have_their_shapes_and_types(series):
     count = len(series.truth)
     assert model.labels_.shape == (count,)
     assert model.labels_.dtype == np.int64
-    assert model.strengths_.shape == (count,)
-    assert np.all((model.strengths_ >= 0) & (model.strengths_ <= 1))
+    assert model.probabilities_.shape == (count,)
+    assert np.all((model.probabilities_ >= 0) & (model.probabilities_ <= 1))
     assert isinstance(model.local_models_, LocalModels)
     assert model.local_models_.covariances.shape == (count, 2, 2)
     assert isinstance(model.semivariogram_, Semivariogram)
@@ -171,11 +174,13 @@ def test_the_objective_is_the_sum_of_the_pair_tests_within_clusters(series):
 def test_rows_of_too_small_a_group_are_in_failed_with_a_reason_and_labelled_noise(series):
     groups = np.array(["long"] * 116 + ["short"] * 4)
     with pytest.warns(UserWarning, match=r"4 of 120 observations have no model and are labelled noise; row 116: fewer"):
-        model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X, positions=series.positions, groups=groups)
+        model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(
+            series.X, positions=series.positions, groups=groups
+        )
     assert sorted(model.failed_) == [116, 117, 118, 119]
     assert "n_neighbors=6" in model.failed_[117]
     assert np.all(model.labels_[116:] == -1)
-    assert np.all(model.strengths_[116:] == 0)
+    assert np.all(model.probabilities_[116:] == 0)
     assert model.noise_share_ == pytest.approx(4 / 120)
     assert np.all(np.isnan(model.local_models_.means[116:]))
     with pytest.raises(ValueError, match=r"j=117 has no model: fewer than n_neighbors=6"):
@@ -186,7 +191,9 @@ def test_a_row_of_zeros_has_no_angle_and_is_labelled_noise(series):
     X = series.X.copy()
     X[7] = 0
     with pytest.warns(UserWarning, match=r"row 7: its features are all zero"):
-        model = MCGTA(6, dissimilarity="cosine", eps=0.2, semivariogram="empirical").fit(X, positions=series.positions)
+        model = MCGTA(n_neighbors=6, dissimilarity="cosine", eps=0.2, semivariogram="empirical").fit(
+            X, positions=series.positions
+        )
     assert list(model.failed_) == [7]
     assert model.labels_[7] == -1
     np.testing.assert_array_equal(np.delete(model.labels_, 7), np.delete(series.truth, 7))
@@ -233,24 +240,24 @@ def test_refit_repeats_no_stage_before_the_loss_and_gives_what_fit_gives(series,
     fresh = fit(series, **{change: CHANGES[change]})
     assert counted["fit_local_models"] == before["fit_local_models"] + 1
     np.testing.assert_array_equal(again.labels_, fresh.labels_)
-    np.testing.assert_array_equal(again.strengths_, fresh.strengths_)
+    np.testing.assert_array_equal(again.probabilities_, fresh.probabilities_)
     assert again.objective_.total == fresh.objective_.total
     assert again.get_params() == fresh.get_params()
 
 
 def test_refit_leaves_the_first_estimator_as_it_was(series):
     first = fit(series)
-    labels, strengths = first.labels_.copy(), first.strengths_.copy()
+    labels, strengths = first.labels_.copy(), first.probabilities_.copy()
     other = first.refit(min_samples=1000)
     assert np.all(other.labels_ == -1)
     np.testing.assert_array_equal(first.labels_, labels)
-    np.testing.assert_array_equal(first.strengths_, strengths)
+    np.testing.assert_array_equal(first.probabilities_, strengths)
     assert first.min_samples == "auto"
 
 
 def test_refit_can_change_the_clusterer_and_hinge(series):
     clusterer = AgglomerativeClustering(2, metric="precomputed", linkage="average")
-    other = fit(series).refit(clusterer=clusterer, hinge=False, eps="auto")
+    other = fit(series).refit(clusterer=clusterer, penalty="no_hinge", eps="auto")
     np.testing.assert_array_equal(other.labels_, series.truth)
     assert math.isnan(other.eps_)
 
@@ -270,7 +277,7 @@ def test_models_and_semivariogram_passed_back_in_are_not_computed_again(series, 
 def test_models_passed_back_in_follow_the_order_of_the_rows(series):
     shuffled = np.random.default_rng(0).permutation(len(series.truth))
     X, positions = series.X[shuffled], series.positions[shuffled]
-    first = MCGTA(6, eps=4.0, semivariogram="empirical").fit(X, positions=positions)
+    first = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(X, positions=positions)
     again = clone(first).set_params(local_models=first.local_models_).fit(X, positions=positions)
     np.testing.assert_array_equal(again.labels_, first.labels_)
     np.testing.assert_array_equal(again.local_models_.means, first.local_models_.means)
@@ -307,7 +314,7 @@ def test_a_progress_function_receives_each_stage_from_nothing_to_all(series):
 
 
 def test_a_pipeline_passes_positions_on_to_fit(series):
-    pipeline = make_pipeline(StandardScaler(), MCGTA(6, eps=0.5, semivariogram="empirical"))
+    pipeline = make_pipeline(StandardScaler(), MCGTA(n_neighbors=6, eps=0.5, semivariogram="empirical"))
     labels = pipeline.fit_predict(series.X, mcgta__positions=series.positions)
     np.testing.assert_array_equal(labels, series.truth)
     model = pipeline[-1]
@@ -316,7 +323,7 @@ def test_a_pipeline_passes_positions_on_to_fit(series):
 
 
 def test_get_params_names_every_rule_and_clone_copies_them():
-    model = MCGTA(12, beta=0.5, clusterer="optics")
+    model = MCGTA(n_neighbors=12, beta=0.5, clusterer="optics")
     assert set(model.get_params()) == set(RULES)
     copy = clone(model)
     assert copy is not model

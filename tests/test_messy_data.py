@@ -11,10 +11,10 @@ import pytest
 from sklearn.cluster import AffinityPropagation, KMeans, SpectralClustering
 
 from builders.work import on_threads
-from mcgta import MCGTA, find_neighborhoods, fit_local_models, read_positions
+from mcgta import MCGTA, read_positions
 from mcgta.positions.metrics import SpaceTime
 from mcgta.runtime.memory import check_memory
-from mcgta.stages import local_models
+from mcgta.stages import find_neighborhoods, fit_local_models, local_models
 
 
 def make(**params):
@@ -32,8 +32,8 @@ def days(count, start="2026-01-01"):
 def test_daily_dates_fit_a_theoretical_model_with_a_range_in_seconds():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
-    plain = MCGTA(10, eps=0.23, max_lag=60.0).fit(X)
-    dated = MCGTA(10, eps=0.23, max_lag=60.0 * 86_400).fit(X, positions=days(200))
+    plain = MCGTA(n_neighbors=10, eps=0.23, max_lag=60.0).fit(X)
+    dated = MCGTA(n_neighbors=10, eps=0.23, max_lag=60.0 * 86_400).fit(X, positions=days(200))
     assert plain.semivariogram_.model == dated.semivariogram_.model == "spherical"
     assert dated.semivariogram_.range_ == pytest.approx(86_400 * plain.semivariogram_.range_, rel=1e-6)
     np.testing.assert_array_equal(dated.labels_, plain.labels_)

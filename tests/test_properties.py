@@ -8,18 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.work import on_threads
-from mcgta import (
-    MCGTA,
+from mcgta import MCGTA, Semivariogram, read_positions
+from mcgta.clustering.registry import CLUSTERERS
+from mcgta.stages import (
     LocalModels,
     Loss,
-    Semivariogram,
     compare_models,
     empirical_semivariogram,
     find_neighborhoods,
     fit_local_models,
-    read_positions,
 )
-from mcgta.clustering.registry import CLUSTERERS
 
 FEW = settings(max_examples=8, derandomize=True, deadline=None)
 SOME = settings(max_examples=25, derandomize=True, deadline=None)
@@ -74,7 +72,7 @@ def test_permuting_rows_permutes_everything(kind, clusterer, seed, grouped):
     one = fit(X, positions, groups, clusterer=clusterer, **params)
     two = fit(X[order], moved, None if groups is None else groups[order], clusterer=clusterer, **params)
     np.testing.assert_array_equal(two.labels_, one.labels_[order])
-    np.testing.assert_array_equal(two.strengths_, one.strengths_[order])
+    np.testing.assert_array_equal(two.probabilities_, one.probabilities_[order])
     np.testing.assert_array_equal(two.local_models_.means, one.local_models_.means[order])
     np.testing.assert_array_equal(np.sort(order[two.core_sample_indices_]), one.core_sample_indices_)
     assert two.semivariogram_.range_ == one.semivariogram_.range_
@@ -140,13 +138,13 @@ def test_rescaling_features_scales_the_dissimilarity_by_the_square(seed, c):
 @pytest.mark.parametrize("dissimilarity", ["wasserstein2", "calibrated", "kl", "js", "euclidean"])
 def test_workers_change_nothing_bit_for_bit(series, dissimilarity):
     fits = [
-        MCGTA(6, dissimilarity=dissimilarity, eps=0.6, semivariogram="empirical", n_jobs=n_jobs).fit(
+        MCGTA(n_neighbors=6, dissimilarity=dissimilarity, eps=0.6, semivariogram="empirical", n_jobs=n_jobs).fit(
             series.X, positions=series.positions
         )
         for n_jobs in (None, 1, 2)
     ]
     for other in fits[1:]:
-        for name in ("labels_", "strengths_"):
+        for name in ("labels_", "probabilities_"):
             np.testing.assert_array_equal(getattr(other, name), getattr(fits[0], name))
         np.testing.assert_array_equal(other.semivariogram_.values, fits[0].semivariogram_.values)
         assert vars(other.objective_) == vars(fits[0].objective_)

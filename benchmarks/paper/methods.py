@@ -231,7 +231,7 @@ def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int]
         outer = {name: full[name] for name in names if name in full}
         inner = {name: values for name, values in full.items() if name not in outer}
         for models in product(**outer):
-            estimator = MCGTA(metric=problem.metric, random_state=seed, refine=False, progress=False, **fixed)
+            estimator = MCGTA(metric=problem.metric, random_state=seed, refine="none", progress=False, **fixed)
             try:
                 tuning = tune(
                     problem.X,
@@ -266,7 +266,7 @@ def free_mcgta(**fixed: Any) -> Callable[[Problem, int], Attempts]:
             "margin": model.margin_,
             "min_samples": model.min_samples_,
             "eps": model.eps_,
-            "refined": model.refined_,
+            "refined": model.labels_source_ == "evidence",
         }
         yield Attempt({**fixed, **chosen}, labels)
 

@@ -35,12 +35,12 @@ def timed_attempts(name: str, method: Method, problem: Problem, seed: int) -> At
 def _plain(problem: Problem, seed: int, beta: float) -> Attempts:
     """Ours at n = 30, with a radius that is found before the clock starts."""
     options: dict[str, Any] = {"dissimilarity": "wasserstein2", "beta": beta, "margin": 0.0, "min_samples": _NEIGHBORS}
-    first = MCGTA(_NEIGHBORS, eps=1.0, random_state=seed, progress=False, **options)
+    first = MCGTA(n_neighbors=_NEIGHBORS, eps=1.0, random_state=seed, progress=False, **options)
     problem.fit(first)
-    eps = float(np.quantile(first.merge_heights(), _EPS_QUANTILE))
+    eps = float(np.quantile(first.single_linkage_tree_[:, 2], _EPS_QUANTILE))
 
     def attempts() -> Iterator[Attempt]:
-        model = MCGTA(_NEIGHBORS, eps=eps, random_state=seed, progress=False, **options)
+        model = MCGTA(n_neighbors=_NEIGHBORS, eps=eps, random_state=seed, progress=False, **options)
         yield Attempt({"n_neighbors": _NEIGHBORS, **options, "eps": eps}, problem.fit(model))
 
     return attempts()

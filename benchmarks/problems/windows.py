@@ -7,9 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mcgta import find_neighborhoods, fit_local_models, read_positions
+from mcgta import read_positions
 from mcgta.observations import Observations, sort_observations
 from mcgta.runtime.parallel import threads
+from mcgta.stages import find_neighborhoods, fit_local_models
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
 from problems.problem import find_problem

@@ -183,15 +183,6 @@ def test_features_that_cannot_be_squared_are_refused(name: str, series: Any) -> 
 
 
 @every
-def test_parameters_of_a_metric_that_has_none_are_refused(name: str, series: Any) -> None:
-    model = make(name)
-    if "metric_params" in model.get_params():
-        model.set_params(metric_params={"time_scale": 2.0})
-        with pytest.raises(ValueError, match=r"metric_params=.* has no effect with metric='auto'"):
-            model.fit(series.X, positions=series.positions)
-
-
-@every
 def test_the_number_of_steps_is_told(name: str, series: Any) -> None:
     model = make(name)
     if "max_iter" in model.get_params() and not isinstance(model, FastTICC):  # its package does not tell

@@ -13,8 +13,8 @@ from sklearn import cluster
 from mcgta.baselines import density
 from mcgta.baselines.spacetime_dbscan import MDSTDBSCAN, STDBSCAN
 from mcgta.clustering.labels import number
+from mcgta.positions.metrics import SpaceTime
 from mcgta.positions.reading import read_positions
-from mcgta.settings import build_metric
 
 
 def dense(near: Any, min_samples: int) -> Any:
@@ -34,7 +34,7 @@ def places(metric: str, count: int, rng: np.random.Generator) -> tuple[Any, dict
     if metric == "spacetime":
         params = {"time_scale": 2.0, "space": "haversine"}
         place = np.column_stack([rng.uniform(-0.5, 0.5, (count, 2)), rng.uniform(0, 1e4, count)])
-        return place, {"metric": "spacetime", "metric_params": params}
+        return place, {"metric": SpaceTime(**params)}
     if metric == "precomputed":
         return distances(rng.uniform(0, 10, (count, 2))), {"metric": "precomputed"}
     return rng.uniform(0, 10, (count, 2)), {"metric": "euclidean"}
@@ -53,9 +53,7 @@ def test_stdbscan_gives_the_labels_of_the_dense_table(metric: str, grouped: bool
     positions, options = places(metric, 160, rng)
     groups = rng.integers(0, 2, 160) if grouped else None
     model = STDBSCAN(eps, RADII[metric], 4, **options).fit(X, positions=positions, groups=groups)
-    read = read_positions(
-        positions, 160, groups=groups, metric=build_metric(model.metric, options.get("metric_params"))
-    )
+    read = read_positions(positions, 160, groups=groups, metric=model.metric)
     order = read.order(X)
     near = (distances(X) <= eps) & (read.between(slice(None), slice(None)) <= RADII[metric])
     expected = np.empty(160, dtype=np.int64)
@@ -120,7 +118,7 @@ def test_equal_rows_in_groups_keep_the_labels_of_the_dense_table(seed: int, metr
     positions = positions[np.ix_(picked, picked)] if metric == "precomputed" else positions[picked]
     groups = rng.integers(0, 3, 90)
     found = STDBSCAN(1.0, RADII[metric], min_samples, **options).fit(X, positions=positions, groups=groups).labels_
-    measure = build_metric(options.get("metric", "auto"), options.get("metric_params"))
+    measure = options.get("metric", "auto")
     read = read_positions(positions, 90, groups=groups, metric=measure)
     order = read.order(X)
     near = (distances(X) <= 1.0) & (read.between(slice(None), slice(None)) <= RADII[metric])
@@ -134,7 +132,7 @@ def test_mdstdbscan_measures_space_time_and_attributes_apart(eps: Any) -> None:
     rng = np.random.default_rng(4)
     X = rng.normal(size=(200, 2))
     where, when = rng.uniform(0, 4, (200, 2)), rng.uniform(0, 10, 200)
-    options = {"metric": "spacetime", "metric_params": {"time_scale": 7.0}}
+    options = {"metric": SpaceTime(time_scale=7.0)}
     model = MDSTDBSCAN(eps, 1.0, 2.5, 4, **options).fit(X, positions=np.column_stack([where, when]))
     alike = distances(X) <= eps if np.ndim(eps) == 0 else (np.abs(X[:, None] - X[None]) <= eps).all(axis=2)
     near = alike & (distances(where) <= 1.0) & (np.abs(when[:, None] - when) <= 2.5)
@@ -146,45 +144,27 @@ def test_mdstdbscan_measures_space_time_and_attributes_apart(eps: Any) -> None:
 
 
 @pytest.mark.parametrize("space", ["euclidean", "haversine"])
-def test_mdstdbscan_needs_no_time_scale(space: str) -> None:
+def test_mdstdbscan_does_not_heed_the_time_scale(space: str) -> None:
     rng = np.random.default_rng(10)
-    X, table = rng.normal(size=(100, 2)), rng.uniform(0, 4, (100, 3))
+    X = rng.normal(size=(100, 2))
+    table = rng.uniform(0, 4, (100, 3))
     radius = 1.0 if space == "euclidean" else 1e5
-    plain = MDSTDBSCAN(1.0, radius, 2.0, metric="spacetime", metric_params={"space": space}).fit(X, positions=table)
-    assert plain.metric_params == {"space": space}
+    plain = MDSTDBSCAN(1.0, radius, 2.0, metric=SpaceTime(time_scale=1.0, space=space)).fit(X, positions=table)
     assert plain.n_features_in_ == 2
     assert plain.n_clusters_ > 0
     for scale in (1e-3, 1e6):
-        scaled = MDSTDBSCAN(1.0, radius, 2.0, metric="spacetime", metric_params={"space": space, "time_scale": scale})
+        scaled = MDSTDBSCAN(1.0, radius, 2.0, metric=SpaceTime(time_scale=scale, space=space))
         np.testing.assert_array_equal(scaled.fit(X, positions=table).labels_, plain.labels_)
     if space == "euclidean":
         bare = MDSTDBSCAN(1.0, radius, 2.0, metric="spacetime").fit(X, positions=table)
         np.testing.assert_array_equal(bare.labels_, plain.labels_)
-        assert bare.metric_params is None
-
-
-@pytest.mark.parametrize(
-    ("params", "said"),
-    [
-        (
-            {"time_scale": -1.0},
-            r"time_scale=-1.0 is not allowed: time_scale must be a number > 0",
-        ),
-        ({"speed": 1.0}, r"metric_params has unknown keys \['speed'\]"),
-        (3, r"metric_params=3 is not allowed"),
-    ],
-)
-def test_mdstdbscan_refuses_wrong_parameters_of_space_and_time(params: Any, said: str) -> None:
-    X = np.random.default_rng(11).normal(size=(20, 3))
-    with pytest.raises(ValueError, match=said):
-        MDSTDBSCAN(1.0, 1.0, 1.0, metric="spacetime", metric_params=params).fit(X, positions=X)
 
 
 def test_a_loose_time_radius_is_the_method_in_space() -> None:
     rng = np.random.default_rng(5)
     X, where = rng.normal(size=(100, 2)), rng.uniform(0, 4, (100, 2))
     table = np.column_stack([where, np.zeros(100)])
-    options = {"metric": "spacetime", "metric_params": {"time_scale": 1.0}}
+    options = {"metric": SpaceTime(time_scale=1.0)}
     both = MDSTDBSCAN(1.0, 0.8, 1.0, **options).fit(X, positions=table).labels_
     np.testing.assert_array_equal(both, MDSTDBSCAN(1.0, 0.8).fit(X, positions=where).labels_)
     np.testing.assert_array_equal(both, STDBSCAN(1.0, 0.8).fit(X, positions=where).labels_)

@@ -175,7 +175,7 @@ def test_a_method_for_time_does_not_suit_maps() -> None:
 def test_a_variant_is_tuned(table: str, name: str) -> None:
     attempts = ABLATIONS[table][name].attempts("tuned", small(TIME), 0)
     if name == "no hinge":
-        with pytest.raises(ValueError, match="hinge=False"):
+        with pytest.raises(ValueError, match="penalty='no_hinge'"):
             next(attempts)
         return
     attempt = next(attempts)

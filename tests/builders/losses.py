@@ -6,9 +6,15 @@ import warnings
 
 import numpy as np
 
-from mcgta import compare_models, empirical_semivariogram, find_neighborhoods, fit_local_models, fit_semivariogram
 from mcgta.observations import sort_observations
 from mcgta.positions.reading import read_positions
+from mcgta.stages import (
+    compare_models,
+    empirical_semivariogram,
+    find_neighborhoods,
+    fit_local_models,
+    fit_semivariogram,
+)
 from mcgta.stages.dissimilarity.compare import compare_features
 from mcgta.stages.loss import Loss
 from naive import algorithm as naive

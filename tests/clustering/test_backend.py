@@ -7,12 +7,14 @@ import pytest
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 
 import mcgta.pipeline
-from mcgta import MCGTA, LocalModels, load
-from mcgta.clustering.backend import SMALL, Backend, choose_backend, reconsider
+from mcgta import MCGTA, load
+from mcgta.clustering.backend import Backend, choose_backend, reconsider
 from mcgta.clustering.labels import number
 from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_regions, make_series
+from mcgta.runtime.config import Config
+from mcgta.stages import LocalModels
 
 
 @pytest.fixture
@@ -20,7 +22,9 @@ def by_tree(monkeypatch):
     """Make fits of any size take the tree."""
 
     def switch(on=True):
-        monkeypatch.setattr(mcgta.pipeline, "choose_backend", partial(choose_backend, small=0 if on else SMALL))
+        monkeypatch.setattr(
+            mcgta.pipeline, "choose_backend", partial(choose_backend, small=0 if on else Config.table_rows)
+        )
 
     return switch
 
@@ -53,7 +57,7 @@ def test_the_tree_gives_what_the_table_gives(by_tree, name, options):
     assert (dense.backend_.name, tree.backend_.name) == ("table", "tree")
     np.testing.assert_array_equal(tree.labels_, dense.labels_)
     np.testing.assert_array_equal(tree.core_sample_indices_, dense.core_sample_indices_)
-    np.testing.assert_allclose(tree.strengths_, dense.strengths_, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(tree.probabilities_, dense.probabilities_, rtol=0, atol=1e-12)
     assert tree.objective_.pairs == dense.objective_.pairs
     assert tree.objective_.total == pytest.approx(dense.objective_.total, rel=1e-12)
     assert (tree.eps_, tree.n_clusters_, tree.noise_share_) == (dense.eps_, dense.n_clusters_, dense.noise_share_)
@@ -71,7 +75,7 @@ def test_hdbscan_by_the_tree_is_that_of_the_table(by_tree, name):
     dense, tree = fits
     assert tree.backend_.name == "tree"
     np.testing.assert_array_equal(tree.labels_, dense.labels_)
-    np.testing.assert_allclose(tree.strengths_, dense.strengths_, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(tree.probabilities_, dense.probabilities_, rtol=0, atol=1e-12)
     assert tree.objective_.total == pytest.approx(dense.objective_.total, rel=1e-12)
     assert tree.n_clusters_ > 0
 
@@ -133,7 +137,7 @@ def test_a_refit_uses_the_tree_again(by_tree):
     assert again._tree.models is model._tree.models
     fresh = MCGTA(n_neighbors=20, eps=0.5 * model.eps_, beta=0.2, margin=0.1).fit(X)
     np.testing.assert_array_equal(again.labels_, fresh.labels_)
-    np.testing.assert_array_equal(again.strengths_, fresh.strengths_)
+    np.testing.assert_array_equal(again.probabilities_, fresh.probabilities_)
 
 
 @pytest.mark.parametrize("asked", [False, True])
@@ -142,12 +146,12 @@ def test_a_fit_by_the_tree_survives_a_file(by_tree, tmp_path, asked):
     X, _ = CASES["series"]
     model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
     if asked:
-        assert model.strengths_.size == len(X)
+        assert model.probabilities_.size == len(X)
     model.save(tmp_path / "fit")
     again = load(tmp_path / "fit")
     assert again.backend_ == model.backend_
     assert (again._strengths is None) != asked
-    np.testing.assert_array_equal(again.strengths_, model.strengths_)
+    np.testing.assert_array_equal(again.probabilities_, model.probabilities_)
     assert again.objective_.total == model.objective_.total
 
 
@@ -159,13 +163,13 @@ def test_threads_and_row_order_change_nothing(by_tree):
     mixed = np.random.default_rng(3).permutation(len(X))
     other = MCGTA(n_neighbors=20, eps=0.31).fit(X[mixed], positions=where["positions"][mixed])
     np.testing.assert_array_equal(two.labels_, one.labels_)
-    np.testing.assert_array_equal(two.strengths_, one.strengths_)
+    np.testing.assert_array_equal(two.probabilities_, one.probabilities_)
     np.testing.assert_array_equal(other.labels_, one.labels_[mixed])
     assert two.backend_.exact_pairs == one.backend_.exact_pairs
 
 
 def test_large_sets_take_the_tree_by_themselves_and_agree_with_scikit_learn():
-    data = make_series(SMALL + 200, n_clusters=3, separation=1.5, segment_lengths=(20, 60), random_state=4)
+    data = make_series(Config.table_rows + 200, n_clusters=3, separation=1.5, segment_lengths=(20, 60), random_state=4)
     model = MCGTA(n_neighbors=20, min_samples=10, eps=0.55).fit(data.X)
     assert model.backend_.name == "tree"
     assert 0 < model.backend_.exact_share < 0.2
@@ -178,8 +182,8 @@ USUAL = {"clusterer": get_clusterer("dbscan"), "dissimilarity": "wasserstein2", 
 
 
 def test_few_take_the_table_and_many_the_tree():
-    assert choose_backend(SMALL, **USUAL).name == "table"
-    assert choose_backend(SMALL, **{**USUAL, "fits": False}).name == "tree"
+    assert choose_backend(Config.table_rows, **USUAL).name == "table"
+    assert choose_backend(Config.table_rows, **{**USUAL, "fits": False}).name == "tree"
     for clusterer in CLUSTERERS.values():
         assert choose_backend(10**6, **{**USUAL, "clusterer": clusterer}).name == "tree"
 
@@ -219,7 +223,7 @@ def test_tiles_are_taken_where_bounds_do_not_help_and_give_the_same(by_tree, mon
     assert "tree" in told
     assert tiled._tree is None
     np.testing.assert_array_equal(tiled.labels_, dense.labels_)
-    np.testing.assert_array_equal(tiled.strengths_, dense.strengths_)
+    np.testing.assert_array_equal(tiled.probabilities_, dense.probabilities_)
     np.testing.assert_array_equal(tiled.labels_at(0.1), dense.labels_at(0.1))
     np.testing.assert_array_equal(tiled.refit(eps="auto").labels_, dense.refit(eps="auto").labels_)
     assert tiled.objective_.total == pytest.approx(dense.objective_.total, rel=1e-12)
@@ -236,7 +240,7 @@ def test_other_dissimilarities_without_room_for_a_table_are_read_in_tiles(cluste
     assert (dense.backend_.name, tiled.backend_.name) == ("table", "tiled")
     assert "does not fit" in tiled.backend_.reason
     np.testing.assert_array_equal(tiled.labels_, dense.labels_)
-    np.testing.assert_allclose(tiled.strengths_, dense.strengths_, atol=1e-9)
+    np.testing.assert_allclose(tiled.probabilities_, dense.probabilities_, atol=1e-9)
     assert tiled._dissimilarity.cached is None
 
 
@@ -269,7 +273,7 @@ def test_the_data_decide_whether_bounds_help(by_tree, d, name):
 
 
 def test_what_does_not_fit_is_refused_with_the_arithmetic():
-    X = np.zeros((SMALL + 1, 3))
+    X = np.zeros((Config.table_rows + 1, 3))
     with pytest.raises(MemoryError, match=r"2001 observations of 3 features need 8 x \d+ bytes for each.*at most \d+"):
         MCGTA(max_memory="1MB").fit(X)
     with pytest.raises(MemoryError, match=r"up to 6 tables of all pairs, 6 x 8 x 2001\^2 bytes"):
@@ -302,6 +306,6 @@ def test_lists_of_neighbours_count_where_neighbourhoods_are_no_windows():
 def test_a_radius_needs_losses_that_are_not_negative():
     X, _ = CASES["series"]
     average = AgglomerativeClustering(3, metric="precomputed", linkage="average")
-    model = MCGTA(n_neighbors=20, hinge=False, clusterer=average).fit(X)
-    with pytest.raises(ValueError, match="hinge=False"):
+    model = MCGTA(n_neighbors=20, penalty="no_hinge", clusterer=average).fit(X)
+    with pytest.raises(ValueError, match="penalty='no_hinge'"):
         model.labels_at(0.1)

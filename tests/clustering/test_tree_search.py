@@ -250,7 +250,7 @@ def test_bounds_hold_for_every_pair(d):
 
 
 def test_what_a_tree_cannot_do_is_refused():
-    loss = draw_loss(2, 60, 2, "steps", False, "none", hinge=False)
+    loss = draw_loss(2, 60, 2, "steps", False, "none", penalty="no_hinge")
     assert not serves(loss)
     with pytest.raises(ValueError, match="wasserstein2"):
         TreeSearch.of(loss)

@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 from builders.work import on_threads
-from mcgta import NullDistribution, find_neighborhoods, fit_local_models, load, read_positions
-from mcgta.inference.null_distribution import draw_null
+from mcgta import load, read_positions
+from mcgta.inference.null_distribution import NullDistribution, draw_null
 from mcgta.kernels.gaussians.calibration import chance
+from mcgta.stages import find_neighborhoods, fit_local_models
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.shared_neighbors import overlaps
 from naive import algorithm as naive

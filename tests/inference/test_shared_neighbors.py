@@ -12,7 +12,7 @@ from mcgta.kernels.evidence.shares import local_shares
 from mcgta.observations import sort_observations
 from mcgta.selection.field import Field
 from mcgta.selection.region_overlap import SURROUNDINGS, _nearest, resolve_overlap
-from mcgta.selection.relabelling import Settling
+from mcgta.selection.relabelling import Relabelling
 from mcgta.selection.tails import GAUSSIAN
 
 
@@ -28,7 +28,7 @@ def plane(seed, count, mixing):
 
 def resolved(field, labels, *, given=None):
     kinds = np.zeros(field.d, dtype=np.int64)
-    clusters = Settling(field, kinds, GAUSSIAN).estimate(labels if given is None else given)[0]
+    clusters = Relabelling(field, kinds, GAUSSIAN).estimate(labels if given is None else given)[0]
     return resolve_overlap(field, labels, clusters, kinds, GAUSSIAN)
 
 
@@ -55,7 +55,7 @@ def test_sharp_borders_stay_as_they_are(seed):
 
 def test_one_cluster_series_and_dependent_features_stay_as_they_are():
     field, truth, smooth = plane(0, 1000, mixing=8.0)
-    clusters = Settling(field, np.zeros(2, dtype=np.int64), GAUSSIAN).estimate(truth)[0]
+    clusters = Relabelling(field, np.zeros(2, dtype=np.int64), GAUSSIAN).estimate(truth)[0]
     assert resolve_overlap(field, np.zeros_like(truth), clusters, np.zeros(2, dtype=np.int64), GAUSSIAN)[1] == 0
     assert resolve_overlap(field, smooth, clusters, np.array([0, 1]), GAUSSIAN)[1] == 0
     series = Field.of(field.X.T, read_positions(None, 1000))
@@ -87,8 +87,8 @@ def test_the_nearest_are_of_the_same_group_and_not_the_row_itself():
 
 def test_a_fit_of_a_map_says_that_regions_overlap_and_keeps_to_it_in_any_order():
     data = make_regions(1200, random_state=60)
-    model = MCGTA(refine=True, progress=False).fit(data.X, positions=data.positions)
+    model = MCGTA(refine="all", progress=False).fit(data.X, positions=data.positions)
     assert any("regions overlap" in note for note in model.choice_.notes)
     order = np.random.default_rng(0).permutation(1200)
-    other = MCGTA(refine=True, progress=False, n_jobs=2).fit(data.X[order], positions=data.positions[order])
+    other = MCGTA(refine="all", progress=False, n_jobs=2).fit(data.X[order], positions=data.positions[order])
     np.testing.assert_array_equal(other.labels_, model.labels_[order])

@@ -264,7 +264,7 @@ def test_levels_give_the_labels_of_the_numbers_they_stand_for(two_states, cluste
     model = make(clusterer=clusterer, **LEVELS).fit(two_states.X)
     same = make(clusterer=clusterer, eps=model.eps_, margin=model.margin_).fit(two_states.X)
     np.testing.assert_array_equal(model.labels_, same.labels_)
-    np.testing.assert_array_equal(model.strengths_, same.strengths_)
+    np.testing.assert_array_equal(model.probabilities_, same.probabilities_)
     assert same.margin_ == model.margin_
     assert model.pair_test(0, 50) == same.pair_test(0, 50)
     np.testing.assert_array_equal(model.predict(two_states.X[:40] + 0.1), same.predict(two_states.X[:40] + 0.1))

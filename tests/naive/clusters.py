@@ -43,7 +43,7 @@ def empirical_curve(edges, lags, values, counts):
     return gamma, range_, sill, nugget
 
 
-def pair_penalty(w, d, gamma, rho, margin, *, hinge=True, within_range=True):
+def pair_penalty(w, d, gamma, rho, margin, *, within_range=True):
     """Equations 10 and 11, without beta."""
     if within_range and d > rho:
         return 0.0
@@ -51,7 +51,7 @@ def pair_penalty(w, d, gamma, rho, margin, *, hinge=True, within_range=True):
     return max(0.0, excess) if hinge else excess
 
 
-def loss_table(W, D, gamma, rho, beta, margin, *, hinge=True, within_range=True):
+def loss_table(W, D, gamma, rho, beta, margin, *, within_range=True):
     """M(i, j) = W + beta r, and 0 for an observation with itself."""
     out = np.zeros(np.shape(W))
     for i in range(len(W)):

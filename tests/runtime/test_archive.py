@@ -10,9 +10,12 @@ import zipfile
 import numpy as np
 import pytest
 
-from mcgta import MCGTA, ArchiveError, MixturePrior, find_neighborhoods, load, read_positions
+from mcgta import MCGTA, ArchiveError, load, read_positions
+from mcgta.positions.metrics import SpaceTime
 from mcgta.runtime import archive
+from mcgta.stages import find_neighborhoods
 from mcgta.stages.local_models import LocalModels
+from mcgta.stages.prior import MixturePrior
 
 
 def _hypotenuse(a, b):
@@ -47,7 +50,7 @@ def _spacetime(series, plane):
 
     when = pandas.to_datetime("2024-01-01") + pandas.to_timedelta(np.arange(128) % 8, unit="min")
     frame = pandas.DataFrame({"x": plane.positions[:, 0], "y": plane.positions[:, 1], "when": when})
-    return _fit(plane.X, frame, metric="spacetime", metric_params={"time_scale": 1 / 600}), frame, None
+    return _fit(plane.X, frame, metric=SpaceTime(time_scale=1 / 600)), frame, None
 
 
 def _precomputed(series, plane):
@@ -107,7 +110,7 @@ def test_a_loaded_estimator_has_predicts_refits_and_tests_as_the_saved_one(serie
     model.save(tmp_path / "model.mcgta")
     again = load(tmp_path / "model.mcgta")
     assert type(again) is MCGTA
-    for name in ("labels_", "strengths_", "core_sample_indices_"):
+    for name in ("labels_", "probabilities_", "core_sample_indices_"):
         np.testing.assert_array_equal(getattr(again, name), getattr(model, name), strict=True)
     for name in ("noise_share_", "n_clusters_", "n_neighbors_", "min_samples_", "eps_", "failed_", "n_features_in_"):
         np.testing.assert_equal(getattr(again, name), getattr(model, name))

@@ -130,7 +130,7 @@ from mcgta import MCGTA
 X = np.random.default_rng(0).normal(size=(60, 2)).cumsum(axis=0)
 
 def fit(n_jobs):
-    return MCGTA(6, eps=4.0, semivariogram="empirical", n_jobs=n_jobs).fit(X).labels_.tolist()
+    return MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical", n_jobs=n_jobs).fit(X).labels_.tolist()
 
 def fit_on():
     while True:

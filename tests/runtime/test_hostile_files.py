@@ -21,7 +21,7 @@ from mcgta.runtime import archive
 def genuine(series, tmp_path_factory):
     """The bytes of a saved estimator."""
     path = tmp_path_factory.mktemp("genuine") / "model.mcgta"
-    MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X, positions=series.positions).save(path)
+    MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X, positions=series.positions).save(path)
     return path.read_bytes()
 
 

@@ -12,11 +12,11 @@ import pytest
 import mcgta
 from builders.work import on_threads
 from mcgta import MCGTA
-from mcgta.clustering.backend import SMALL
 from mcgta.runtime import archive, parallel
+from mcgta.runtime.config import Config
 from mcgta.runtime.parallel import run
 
-BEYOND = SMALL + 1  # observations: the fewest that are not put into a table
+BEYOND = Config.table_rows + 1  # observations: the fewest that are not put into a table
 SOON = 2.0  # seconds; a second is promised, and the machine may be busy
 
 FIT = """
@@ -108,7 +108,7 @@ def test_an_interrupt_stops_a_fit_soon(n_jobs, stage, count, warm, d, options):
 @pytest.mark.parametrize("after", [0.05, 0.3, 0.7])
 def test_an_interrupt_while_saving_leaves_a_whole_file_and_no_other(tmp_path, series, after):
     path = tmp_path / "model.mcgta"
-    MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X).save(path)
+    MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X).save(path)
     status, took = interrupted(SAVE, path, after=after)
     assert status == -signal.SIGINT
     assert took < SOON
@@ -119,7 +119,7 @@ def test_an_interrupt_while_saving_leaves_a_whole_file_and_no_other(tmp_path, se
 @pytest.mark.parametrize("where", ["write_array", "replace"])
 def test_an_interrupt_before_a_file_is_complete_leaves_the_one_before(tmp_path, series, monkeypatch, where):
     path = tmp_path / "model.mcgta"
-    model = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X)
+    model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X)
     model.save(path)
     before = path.read_bytes()
 
@@ -134,7 +134,7 @@ def test_an_interrupt_before_a_file_is_complete_leaves_the_one_before(tmp_path, 
 
 
 def test_an_interrupted_fit_leaves_the_fit_before_it_and_can_be_done_again(series, monkeypatch):
-    model = MCGTA(6, eps=4.0, semivariogram="empirical", n_jobs=2).fit(series.X)
+    model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical", n_jobs=2).fit(series.X)
     labels = model.labels_
 
     def interrupt(stage, share):

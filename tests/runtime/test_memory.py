@@ -129,7 +129,7 @@ def test_without_such_files_the_pages_are_counted_where_the_system_does(tmp_path
 
 def test_a_fit_beyond_max_memory_is_refused_before_it_begins(series):
     told = []
-    model = MCGTA(6, max_memory="70kB", progress=lambda name, share: told.append(name))
+    model = MCGTA(n_neighbors=6, max_memory="70kB", progress=lambda name, share: told.append(name))
     said = (
         r"120 observations of 2 features need 8 x 82 bytes for each: 78.7 kB, but max_memory allows 70 kB .*; at most "
         r"106 observations fit"
@@ -140,14 +140,16 @@ def test_a_fit_beyond_max_memory_is_refused_before_it_begins(series):
 
 
 def test_a_fit_within_max_memory_is_the_same_as_any(series):
-    plain = MCGTA(6, eps=4.0, semivariogram="empirical").fit(series.X, positions=series.positions)
+    plain = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X, positions=series.positions)
     for size in (None, "auto", "1GB", 10**9, 1e9):
-        model = MCGTA(6, eps=4.0, semivariogram="empirical", max_memory=size).fit(series.X, positions=series.positions)
+        model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical", max_memory=size).fit(
+            series.X, positions=series.positions
+        )
         np.testing.assert_array_equal(model.labels_, plain.labels_)
 
 
 def test_a_refit_asks_for_memory_too(series):
-    roomy = MCGTA(6, eps=4.0, semivariogram="empirical", max_memory="1MB").fit(series.X)
+    roomy = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical", max_memory="1MB").fit(series.X)
     assert roomy.backend_.name == "table"
     assert roomy.refit(max_memory="100kB").backend_.name == "tree"
     with pytest.raises(MemoryError, match="120 observations"):

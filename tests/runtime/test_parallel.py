@@ -8,8 +8,9 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from builders.work import on_threads
-from mcgta import compare_models, find_neighborhoods, fit_local_models, read_positions
+from mcgta import read_positions
 from mcgta.runtime.parallel import run
+from mcgta.stages import compare_models, find_neighborhoods, fit_local_models
 from mcgta.stages.neighborhoods import Neighborhoods
 
 

@@ -214,7 +214,7 @@ def test_a_stage_that_is_interrupted_says_so_on_a_line_of_its_own(quick, stream)
 def test_silence_and_functions_start_no_thread():
     code = (
         "import threading, numpy as np; from mcgta import MCGTA; X = np.random.default_rng(0).normal(size=(80, 2)); "
-        "[MCGTA(10, eps=1.0, progress=p).fit(X) for p in (False, 'auto', lambda name, share: None)]; "
+        "[MCGTA(n_neighbors=10, eps=1.0, progress=p).fit(X) for p in (False, 'auto', lambda name, share: None)]; "
         "print(threading.active_count())"
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
@@ -274,7 +274,7 @@ def test_many_stages_share_one_thread(quick):
 def test_a_fit_in_a_real_terminal_finishes_each_stage_with_a_line():
     code = (
         "import numpy as np; from mcgta import MCGTA; "
-        "MCGTA(10, eps=1.0, progress=True).fit(np.random.default_rng(0).normal(size=(80, 2)))"
+        "MCGTA(n_neighbors=10, eps=1.0, progress=True).fit(np.random.default_rng(0).normal(size=(80, 2)))"
     )
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()

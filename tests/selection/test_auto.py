@@ -60,43 +60,45 @@ def find(monkeypatch, labels=None, **changes):
 def test_what_the_user_sets_is_kept(params, refine):
     model = fit(X, **params, refine=refine)[0]
     ((name, value),) = params.items()
-    assert model.choice_.params[name] == value
+    assert model.choice_.settings[name] == value
     assert model.get_params()[name] == value
     assert getattr(model, f"{name}_", value) == value
-    assert all(model.get_params()[other] == "auto" for other in model.choice_.params if other != name)
+    assert all(model.get_params()[other] == "auto" for other in model.choice_.settings if other != name)
 
 
 def test_refined_labels_are_given_where_they_are_asked_for():
-    model = fit(X, refine=True)[0]
-    assert (model.refined_, model.choice_.refined) == (True, True)
+    model = fit(X, refine="all")[0]
+    assert (model.labels_source_ == "evidence", model.choice_.refined) == (True, True)
     assert np.isnan(model.choice_.plain)
     assert adjusted_rand_score(TRUTH, model.labels_) == 1.0
-    plain = fit(X, refine=False)[0]
-    assert (plain.refined_, plain.choice_.refined) == (False, False)
+    plain = fit(X, refine="none")[0]
+    assert (plain.labels_source_ == "evidence", plain.choice_.refined) == (False, False)
     assert plain.choice_.evidence == plain.choice_.plain
 
 
 def test_evidence_decides_for_refined_labels_where_they_are_better():
     model = fit(X)[0]
-    assert model.refined_
+    assert model.labels_source_ == "evidence"
     assert model.choice_.evidence < model.choice_.plain
     assert "refined labels have more evidence than those of the clusterer" in model.choice_.notes
-    assert model.choice_.evidence == pytest.approx(evidence(X, model.labels_, overdispersion=model.choice_.overdispersion).value)
+    assert model.choice_.evidence == pytest.approx(
+        evidence(X, model.labels_, overdispersion=model.choice_.overdispersion).value
+    )
 
 
 def test_evidence_decides_for_the_clusterers_labels_where_they_are_better(monkeypatch):
     find(monkeypatch, np.random.default_rng(0).integers(0, 2, 240))
     model = fit(X)[0]
-    assert not model.refined_
+    assert model.labels_source_ == "clusterer"
     assert model.choice_.evidence == model.choice_.plain
     assert "the clusterer's labels have more evidence than refined ones" in model.choice_.notes
-    again = MCGTA(**model.choice_.params, refine=False).fit(X)
+    again = MCGTA(**model.choice_.settings, refine="none").fit(X)
     np.testing.assert_array_equal(again.labels_, model.labels_)
 
 
 def test_what_is_said_of_the_clusterers_labels_is_true_though_nobody_asked_for_others():
-    model = fit(X, refine=False)[0]
-    assert model.choice_.plain > fit(X, refine=True)[0].choice_.evidence
+    model = fit(X, refine="none")[0]
+    assert model.choice_.plain > fit(X, refine="all")[0].choice_.evidence
     assert "refined labels have more evidence than those of the clusterer" in model.choice_.notes
 
 
@@ -131,7 +133,7 @@ def test_no_structure_is_a_doubt():
 
 def test_a_rough_model_is_a_doubt(monkeypatch):
     find(monkeypatch, TRUTH, overdispersion=2.5)
-    model, warned = fit(X, refine=True)
+    model, warned = fit(X, refine="all")
     assert any("2.5 observations count as one" in doubt for doubt in model.choice_.doubts)
     assert len(warned) == 1
     assert model.choice_.evidence == pytest.approx(evidence(X, model.labels_, overdispersion=2.5).value)
@@ -141,11 +143,13 @@ def test_other_answers_are_a_doubt(monkeypatch):
     def instead(features, places, **options):
         field, found = search(features, places, **options)
         near = replace(score(field, np.arange(240) // 80), code=0.0)
-        near = replace(near, code=0.5 * (found.best.evidence(found.overdispersion) - near.evidence(found.overdispersion)) + 4.0)
+        near = replace(
+            near, code=0.5 * (found.best.evidence(found.overdispersion) - near.evidence(found.overdispersion)) + 4.0
+        )
         return field, replace(found, others=(found.best, near))
 
     monkeypatch.setattr(mcgta.selection.auto, "search", instead)
-    model, warned = fit(X, refine=True)
+    model, warned = fit(X, refine="all")
     assert model.choice_.doubts == ("other answers are about as good: 3 clusters instead of 2",)
     assert len(warned) == 1
     np.testing.assert_allclose(model.choice_.evidences - model.choice_.evidence, [0, 8], atol=1e-6)
@@ -155,7 +159,7 @@ def test_other_answers_are_a_doubt(monkeypatch):
 @pytest.mark.parametrize(("loose", "said"), [(0.97, "position does not help"), (0.6, "position helps little")])
 def test_that_position_does_not_help_is_told_but_no_doubt(monkeypatch, loose, said):
     find(monkeypatch, loose=loose, free=loose > 0.9)
-    model, warned = fit(MIXTURE, refine=True)
+    model, warned = fit(MIXTURE, refine="all")
     assert adjusted_rand_score(MIXED, model.labels_) == 1.0
     assert any(note.startswith(said) for note in model.choice_.notes)
     assert warned == []
@@ -168,7 +172,7 @@ def test_a_choice_made_on_a_sample_says_so(monkeypatch, place):
     monkeypatch.setattr(searching, "WHOLE", 200)
     monkeypatch.setattr(mcgta.selection.auto, "WHOLE", 200)
     where = None if place == "time" else np.column_stack([np.arange(240.0), RNG.uniform(size=240)])
-    model = fit(X, where, refine=True)[0]
+    model = fit(X, where, refine="all")[0]
     how = "whole pieces of series" if place == "time" else "places at random"
     assert 100 < model.choice_.scored < 150
     assert f"chosen on a sample of {model.choice_.scored} of 240 observations, {how}" in model.choice_.notes
@@ -179,6 +183,6 @@ def test_a_choice_made_on_a_sample_says_so(monkeypatch, place):
 def test_features_that_do_not_vary_but_for_rounding_are_not_searched(X):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = MCGTA(10, progress=False).fit(X)
+        model = MCGTA(n_neighbors=10, progress=False).fit(X)
     assert model.choice_ is None
     assert model.labels_.shape == (60,)

@@ -62,7 +62,7 @@ def test_the_truth_has_more_evidence_than_labels_shuffled_merged_or_split(data):
 
 
 def test_the_evidence_of_a_fit_is_that_of_its_labels():
-    model = MCGTA(refine=True).fit(SERIES.X)
+    model = MCGTA(refine="all").fit(SERIES.X)
     found = evidence(SERIES.X, model.labels_, overdispersion=model.choice_.overdispersion)
     assert found.value == pytest.approx(model.choice_.evidence)
     assert found.clusters == model.n_clusters_
@@ -320,7 +320,10 @@ def test_a_comparison_is_ranked_and_at_one_tau():
     np.testing.assert_allclose(found.nats, (np.array(values) - values[0]) / 2)
     assert {each.overdispersion for each in found.evidences} == {found.overdispersion}
     assert found.overdispersion == evidence(SERIES.X, SERIES.labels).suggested_overdispersion
-    assert found["merged"].value == evidence(SERIES.X, changed(SERIES)["merged"], overdispersion=found.overdispersion).value
+    assert (
+        found["merged"].value
+        == evidence(SERIES.X, changed(SERIES)["merged"], overdispersion=found.overdispersion).value
+    )
 
 
 def test_a_comparison_at_a_tau_that_is_given():
@@ -373,7 +376,6 @@ GOOD = {"X": SERIES.X[:100], "labels": SERIES.labels[:100]}
         ({"positions": [1, 2]}, "positions"),
         ({"groups": [1]}, "groups must hold one label"),
         ({"metric": "manhattan"}, "metric='manhattan' is not allowed"),
-        ({"metric_params": {"time_scale": 1}}, "has no effect with metric='auto'"),
         ({"noise": "drop"}, "noise='drop' is not allowed: noise must be one of 'class', 'assign', 'best'"),
         ({"overdispersion": 0.5}, "overdispersion=0.5 is not allowed: overdispersion must be a number >= 1"),
         ({"overdispersion": "auto"}, "overdispersion='auto' is not allowed"),

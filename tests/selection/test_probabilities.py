@@ -16,8 +16,9 @@ from mcgta.kernels.evidence.chances import path_chances, sweep_chances
 from mcgta.observations import sort_observations
 from mcgta.positions.reading import read_positions
 from mcgta.selection import probabilities
+from mcgta.selection.cluster_models import choose_rows
 from mcgta.selection.field import Field
-from mcgta.selection.probabilities import choose_rows, membership_probabilities
+from mcgta.selection.probabilities import membership_probabilities
 from mcgta.selection.relabelling import Relabelling
 from mcgta.selection.scoring import score
 from mcgta.selection.search import sample, search
@@ -224,19 +225,19 @@ def test_clusters_of_many_are_estimated_from_a_sample_with_some_of_each(monkeypa
 def test_the_order_of_rows_does_not_matter(make):
     made = make(300, n_clusters=2, random_state=5)
     order = np.random.default_rng(0).permutation(300)
-    one = MCGTA(eps=1.0, refine=True).fit(made.X, positions=made.positions)
-    two = MCGTA(eps=1.0, refine=True).fit(made.X[order], positions=made.positions[order])
-    np.testing.assert_array_equal(two.probabilities_, one.probabilities_[order])
+    one = MCGTA(eps=1.0, refine="all").fit(made.X, positions=made.positions)
+    two = MCGTA(eps=1.0, refine="all").fit(made.X[order], positions=made.positions[order])
+    np.testing.assert_array_equal(two.membership_probabilities_, one.membership_probabilities_[order])
 
 
 def test_one_cluster_is_certain_and_without_clusters_there_is_none():
     X = make_series(200, n_clusters=1, random_state=0).X
     one = MCGTA(eps=1e9).fit(X)
     assert one.n_clusters_ == 1
-    np.testing.assert_array_equal(one.probabilities_, np.ones((200, 1)))
+    np.testing.assert_array_equal(one.membership_probabilities_, np.ones((200, 1)))
     none = MCGTA(eps=0.0).fit(X)
     assert none.n_clusters_ == 0
-    assert none.probabilities_.shape == (200, 0)
+    assert none.membership_probabilities_.shape == (200, 0)
 
 
 def test_where_no_feature_varies_clusters_are_as_probable_as_they_are_large():
@@ -249,9 +250,9 @@ def test_where_no_feature_varies_clusters_are_as_probable_as_they_are_large():
 @pytest.mark.parametrize("make", [make_series, make_regions])
 def test_refined_labels_are_the_most_probable_of_nearly_all(make, seed):
     made = make(600, n_clusters=3, random_state=seed)
-    model = MCGTA(eps=1.0, refine=True, semivariogram="empirical").fit(made.X, positions=made.positions)
+    model = MCGTA(eps=1.0, refine="all", semivariogram="empirical").fit(made.X, positions=made.positions)
     assert model.n_clusters_ > 1
-    assert (model.probabilities_.argmax(axis=1) == model.labels_).mean() >= 0.97
+    assert (model.membership_probabilities_.argmax(axis=1) == model.labels_).mean() >= 0.97
 
 
 def test_observations_without_a_model_have_probabilities():
@@ -260,27 +261,29 @@ def test_observations_without_a_model_have_probabilities():
     with pytest.warns(UserWarning, match="4 of 300 observations have no model"):
         model = MCGTA(n_neighbors=20, eps=3.0, semivariogram="empirical", lags=1).fit(made.X, groups=groups)
     assert model.n_clusters_ > 0
-    np.testing.assert_allclose(model.probabilities_.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(model.membership_probabilities_.sum(axis=1), 1.0, rtol=1e-12)
 
 
 def test_they_are_kept_but_not_pickled_and_are_the_same_when_computed_again():
     made, _ = series(5, 300)
-    model = MCGTA(eps=1.0, refine=True).fit(made.X)
-    found = model.probabilities_
-    assert model.probabilities_ is found
+    model = MCGTA(eps=1.0, refine="all").fit(made.X)
+    found = model.membership_probabilities_
+    assert model.membership_probabilities_ is found
     again = pickle.loads(pickle.dumps(model))
     assert again._probabilities is None
-    np.testing.assert_array_equal(again.probabilities_, found)
+    np.testing.assert_array_equal(again.membership_probabilities_, found)
     model.append(make_series(20, random_state=9).X)
-    assert model.probabilities_.shape[0] == 320
+    assert model.membership_probabilities_.shape[0] == 320
 
 
 def test_a_fit_out_of_a_file_has_the_same(tmp_path):
     made, _ = series(5, 300)
-    model = MCGTA(20, eps=0.6, min_samples=10, semivariogram="empirical").fit(made.X)
+    model = MCGTA(n_neighbors=20, eps=0.6, min_samples=10, semivariogram="empirical").fit(made.X)
     assert model.n_clusters_ > 1
     model.save(tmp_path / "fit.mcgta")
-    np.testing.assert_array_equal(load(tmp_path / "fit.mcgta").probabilities_, model.probabilities_)
+    np.testing.assert_array_equal(
+        load(tmp_path / "fit.mcgta").membership_probabilities_, model.membership_probabilities_
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"segment_lengths": (3, 12), "separation": 1.5}, {"correlation": 0.5}])

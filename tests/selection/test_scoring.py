@@ -104,7 +104,9 @@ def likeliest_student(X, degrees_of_freedom, rounds=300):
     (count, d), mean, covariance = X.shape, X.mean(axis=0), np.cov(X.T, bias=True)
     for _ in range(rounds):
         inverse = np.linalg.inv(covariance)
-        weights = np.array([(degrees_of_freedom + d) / (degrees_of_freedom + (x - mean) @ inverse @ (x - mean)) for x in X])
+        weights = np.array(
+            [(degrees_of_freedom + d) / (degrees_of_freedom + (x - mean) @ inverse @ (x - mean)) for x in X]
+        )
         mean = (weights[:, None] * X).sum(axis=0) / weights.sum()
         covariance = (weights[:, None] * (X - mean)).T @ (X - mean) / count
     return float(multivariate_t(mean, covariance, df=degrees_of_freedom).logpdf(X).sum())

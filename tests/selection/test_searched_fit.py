@@ -26,15 +26,15 @@ def test_it_comes_back_from_a_file_with_its_choice(two_states, tmp_path, params)
     again = load(tmp_path / "fit")
     np.testing.assert_array_equal(again.labels_, model.labels_)
     assert again.get_params() == model.get_params()
-    assert (str(again.choice_), again.choice_.params) == (str(model.choice_), model.choice_.params)
+    assert (str(again.choice_), again.choice_.settings) == (str(model.choice_), model.choice_.settings)
     np.testing.assert_array_equal(again.predict(two_states.X, positions=times), model.labels_)
-    np.testing.assert_array_equal(again.score_samples(two_states.X, positions=times), model.strengths_)
+    np.testing.assert_array_equal(again.score_samples(two_states.X, positions=times), model.probabilities_)
     np.testing.assert_array_equal(again.refit(beta=0.5).labels_, model.refit(beta=0.5).labels_)
 
 
 def test_a_file_whose_choice_names_what_is_no_parameter_is_refused(two_states, tmp_path):
-    model = MCGTA(refine=False).fit(two_states.X)
-    model.choice_.params["radius"] = 1.0
+    model = MCGTA(refine="none").fit(two_states.X)
+    model.choice_.settings["radius"] = 1.0
     model.save(tmp_path / "fit")
     with pytest.raises(ArchiveError, match=r"choice_ has unknown parameters \['radius'\]"):
         load(tmp_path / "fit")
@@ -43,21 +43,21 @@ def test_a_file_whose_choice_names_what_is_no_parameter_is_refused(two_states, t
 @pytest.mark.parametrize("params", ASKED[:3], ids=str)
 def test_what_was_chosen_stays_chosen_when_observations_are_added(two_states, params):
     model = MCGTA(**params).fit(two_states.X[:250])
-    choice, refined = model.choice_, model.refined_
+    choice, refined = model.choice_, model.labels_source_ == "evidence"
     numbers = model.n_neighbors_, model.min_samples_, model.eps_, model.beta_, model.dissimilarity_
     model.append(two_states.X[250:])
     assert model.labels_.size == 300
-    assert (model.choice_, model.refined_) == (choice, refined)
+    assert (model.choice_, model.labels_source_ == "evidence") == (choice, refined)
     assert (model.n_neighbors_, model.min_samples_, model.eps_, model.beta_, model.dissimilarity_) == numbers
     assert model.eps == "auto"
 
 
 def test_without_refined_labels_it_is_the_fit_with_the_numbers_chosen(two_states):
-    model = MCGTA(refine=False).fit(two_states.X)
-    plain = MCGTA(**model.choice_.params, refine=False).fit(two_states.X)
+    model = MCGTA(refine="none").fit(two_states.X)
+    plain = MCGTA(**model.choice_.settings, refine="none").fit(two_states.X)
     assert plain.choice_ is None
     np.testing.assert_array_equal(plain.labels_, model.labels_)
-    np.testing.assert_array_equal(plain.strengths_, model.strengths_)
+    np.testing.assert_array_equal(plain.probabilities_, model.probabilities_)
     np.testing.assert_array_equal(model.refit().labels_, model.labels_)
 
 
@@ -69,7 +69,7 @@ def test_neither_the_order_of_rows_nor_threads_matter(request, place, refine):
     one = MCGTA(refine=refine, n_jobs=1).fit(X, positions=positions)
     two = MCGTA(refine=refine, n_jobs=2).fit(X[order], positions=positions[order])
     np.testing.assert_array_equal(two.labels_, one.labels_[order])
-    assert two.choice_.params == one.choice_.params
+    assert two.choice_.settings == one.choice_.settings
     assert two.choice_.evidence == pytest.approx(one.choice_.evidence)
 
 
@@ -101,7 +101,7 @@ def test_distances_of_any_kind_are_searched_with(plane, metric):
 def test_features_that_do_not_vary_leave_nothing_to_search_for():
     with pytest.warns(UserWarning, match="is constant"):
         model = MCGTA(semivariogram="empirical").fit(np.ones((50, 2)))
-    assert (model.choice_, model.refined_, model.n_clusters_) == (None, False, 1)
+    assert (model.choice_, model.labels_source_ == "evidence", model.n_clusters_) == (None, False, 1)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ from sklearn.cluster import DBSCAN
 from sklearn.metrics import adjusted_rand_score
 
 import mcgta.pipeline
-from mcgta import MCGTA, LocalModels, compare_models, empirical_semivariogram, load, read_positions
+from mcgta import MCGTA, load, read_positions
 from mcgta.clustering.backend import choose_backend
 from mcgta.clustering.labels import number
 from mcgta.clustering.registry import get_clusterer
 from mcgta.datasets import make_regions, make_series
 from mcgta.kernels.gaussians.calibration import calibrated_pairs, calibrated_tile
 from mcgta.kernels.gaussians.wasserstein import pack
+from mcgta.stages import LocalModels, compare_models, empirical_semivariogram
 from mcgta.stages.semivariogram import empirical
 from naive import algorithm as naive
 
@@ -71,7 +72,7 @@ def test_samples_of_one_gaussian_differ_by_about_one():
     rng = np.random.default_rng(0)
     X = np.repeat([1.0, 1e3], 3000)[:, None] * rng.normal(size=(6000, 3))
     options = {"covariance": "empirical", "semivariogram": "empirical", "eps": 1.0}
-    model = MCGTA(30, dissimilarity="calibrated", **options).fit(X, groups=np.arange(6000) // 30)
+    model = MCGTA(n_neighbors=30, dissimilarity="calibrated", **options).fit(X, groups=np.arange(6000) // 30)
     first = 30 * np.arange(0, 200, 2)
     T = model._restore().loss.dissimilarity.of_pairs(first, first + 30)
     assert T[:50].mean() == pytest.approx(1.0, abs=0.25)
@@ -98,7 +99,7 @@ def test_constant_stretches_are_clustered_by_every_engine(backends, clusterer):
     X = np.repeat([[0.0, 0.0], [1.0, 5.0], [0.0, 0.0], [1 / 3, 0.1]], 40, axis=0)
     options = {"dissimilarity": "calibrated", "semivariogram": "empirical", "clusterer": clusterer, "min_samples": 5}
     options["eps"] = {"dbscan": 0.4, "hdbscan": 0.0, "optics": 0.4}[clusterer]
-    found = [MCGTA(6, **options).fit(X).labels_ for _ in backends()]
+    found = [MCGTA(n_neighbors=6, **options).fit(X).labels_ for _ in backends()]
     for labels in found[1:]:
         np.testing.assert_array_equal(labels, found[0])
     inside = found[0][[10, 60, 100, 140]]
@@ -146,12 +147,14 @@ def test_every_engine_gives_the_same_fit(backends, place, options, tmp_path):
     few = rng.choice(len(X), 40)
     asked = {"positions": where["positions"][few] + 0.001} if where else {}
     for name in backends():
-        model = MCGTA(20, **{"dissimilarity": "calibrated", "eps": 0.4, **options}).fit(X, **where)
+        model = MCGTA(n_neighbors=20, **{"dissimilarity": "calibrated", "eps": 0.4, **options}).fit(X, **where)
         assert model.backend_.name == name
         model.save(tmp_path / name)
         again = load(tmp_path / name)
         new = X[few] + 0.01
-        seen.append((again.predict(new, **asked), again.score_samples(new, **asked), model.strengths_, model.labels_))
+        seen.append(
+            (again.predict(new, **asked), again.score_samples(new, **asked), model.probabilities_, model.labels_)
+        )
         seen[-1] += (model.refit(eps="auto").labels_,)
         fits.append(model)
     for other in seen[1:]:
@@ -163,7 +166,7 @@ def test_every_engine_gives_the_same_fit(backends, place, options, tmp_path):
 
 def test_labels_are_those_of_scikit_learn_on_the_plain_table():
     X, _ = data("series")
-    model = MCGTA(20, dissimilarity="calibrated", eps=0.5, beta=0.0, min_samples=10).fit(X[:200])
+    model = MCGTA(n_neighbors=20, dissimilarity="calibrated", eps=0.5, beta=0.0, min_samples=10).fit(X[:200])
     theirs = DBSCAN(eps=0.5, min_samples=10, metric="precomputed").fit(naive_table(model.local_models_))
     np.testing.assert_array_equal(model.labels_, number(theirs.labels_))
     assert model.n_clusters_ > 0
@@ -171,7 +174,9 @@ def test_labels_are_those_of_scikit_learn_on_the_plain_table():
 
 def test_p_values_are_those_of_the_plain_dissimilarity():
     X, _ = data("series")
-    plain, units = (MCGTA(15, dissimilarity=kind, eps=0.4).fit(X) for kind in ("wasserstein2", "calibrated"))
+    plain, units = (
+        MCGTA(n_neighbors=15, dissimilarity=kind, eps=0.4).fit(X) for kind in ("wasserstein2", "calibrated")
+    )
     i, j = np.random.default_rng(0).integers(0, 500, (2, 1000))
     np.testing.assert_allclose(units.p_value(i, j), plain.p_value(i, j), atol=1e-3)
     level = units.refit(eps="5%")
@@ -182,7 +187,7 @@ def test_p_values_are_those_of_the_plain_dissimilarity():
 def test_features_in_another_unit_get_the_same_labels():
     X, _ = data("series")
     fits = [
-        MCGTA(15, dissimilarity="calibrated", covariance="empirical", margin="5%", eps="30%").fit(scale * X)
+        MCGTA(n_neighbors=15, dissimilarity="calibrated", covariance="empirical", margin="5%", eps="30%").fit(scale * X)
         for scale in (1.0, 1024.0)
     ]
     np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
@@ -198,7 +203,7 @@ def test_one_radius_serves_loud_and_quiet_states(seed):
     means, loudness = 3 * rng.normal(size=(4, 3)), np.geomspace(1, 30, 4)
     X = (rng.normal(size=(1200, 3)) + means[truth]) * loudness[truth, None]
     plain, units = (
-        adjusted_rand_score(truth, MCGTA(20, dissimilarity=kind, eps="50%").fit(X).labels_)
+        adjusted_rand_score(truth, MCGTA(n_neighbors=20, dissimilarity=kind, eps="50%").fit(X).labels_)
         for kind in ("wasserstein2", "calibrated")
     )
     assert units > 0.55

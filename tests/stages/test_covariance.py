@@ -17,8 +17,10 @@ from sklearn.covariance import (
 )
 
 from builders.work import on_threads
-from mcgta import GaussianMixturePrior, MixturePrior, find_neighborhoods, fit_local_models, load, read_positions
+from mcgta import GaussianMixturePrior, load, read_positions
+from mcgta.stages import find_neighborhoods, fit_local_models
 from mcgta.stages.covariance import COVARIANCES, CovarianceEstimator, Moments, get_covariance
+from mcgta.stages.prior import MixturePrior
 
 
 def series(count=40, d=3, seed=0):

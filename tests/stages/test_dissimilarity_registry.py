@@ -5,7 +5,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from mcgta import LocalModels, compare_features, compare_models, empirical_semivariogram, read_positions
+from mcgta import read_positions
+from mcgta.stages import LocalModels, compare_features, compare_models, empirical_semivariogram
 from mcgta.stages.dissimilarity.kind import Kind
 from mcgta.stages.dissimilarity.precomputed import precomputed_dissimilarity
 from mcgta.stages.dissimilarity.registry import DISSIMILARITIES, get_dissimilarity, names_where

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mcgta import MCGTA, compare_features, empirical_semivariogram, read_positions
+from mcgta import MCGTA, read_positions
+from mcgta.stages import compare_features, empirical_semivariogram
 from mcgta.stages.lags import stack_lags
 
 X = np.random.default_rng(0).normal(size=(60, 2))

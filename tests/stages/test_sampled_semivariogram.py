@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from builders.work import on_threads
-from mcgta import LocalModels, compare_features, compare_models, empirical_semivariogram, read_positions
+from mcgta import read_positions
 from mcgta.positions.extent import extent
+from mcgta.stages import LocalModels, compare_features, compare_models, empirical_semivariogram
 from mcgta.stages.semivariogram import empirical
 from mcgta.stages.semivariogram.binning import make_edges
 from mcgta.stages.semivariogram.pair_counts import TableCensus, TimeCensus, take_census

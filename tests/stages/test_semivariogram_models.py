@@ -6,7 +6,8 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from mcgta import Semivariogram, fit_semivariogram, load
+from mcgta import Semivariogram, load
+from mcgta.stages import fit_semivariogram
 from mcgta.stages.semivariogram.models import MODELS, SemivariogramModel, get_model
 
 

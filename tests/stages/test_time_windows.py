@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcgta import Neighborhoods, TimeWindows, find_neighborhoods, fit_local_models, load, read_positions
+from mcgta import load, read_positions
+from mcgta.stages import Neighborhoods, find_neighborhoods, fit_local_models
+from mcgta.stages.neighborhoods import TimeWindows
 
 
 def positions_of(times, groups):

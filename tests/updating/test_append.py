@@ -15,15 +15,17 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.exceptions import NotFittedError
 
 import mcgta.pipeline
-from mcgta import MCGTA, fit_local_models, load
+from mcgta import MCGTA, load
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_series
+from mcgta.positions.metrics import SpaceTime
+from mcgta.stages import fit_local_models
 from mcgta.updating import append as appending
 
 ALIKE = (
     "labels_",
     "core_sample_indices_",
-    "strengths_",
+    "probabilities_",
     "noise_share_",
     "n_clusters_",
     "n_neighbors_",
@@ -34,7 +36,7 @@ ALIKE = (
 
 def empirical(n_neighbors, **params):
     """An estimator whose semivariogram always fits, and whose radius is set."""
-    return MCGTA(n_neighbors, **{"semivariogram": "empirical", "eps": 0.1, **params})
+    return MCGTA(n_neighbors=n_neighbors, **{"semivariogram": "empirical", "eps": 0.1, **params})
 
 
 def manhattan(a, b):
@@ -138,7 +140,7 @@ def places(kind, rng, count):
         return table + np.array([175, 60]), {"metric": "haversine"}
     if kind == "spacetime":
         table = np.column_stack([table, rng.uniform(0, 5, count)])
-        return table, {"metric": "spacetime", "metric_params": {"time_scale": 2.0}}
+        return table, {"metric": SpaceTime(time_scale=2.0)}
     return table, {}
 
 
@@ -230,7 +232,7 @@ def test_what_is_dense_is_found_by_what_has_changed(kind, options, groups, scatt
         X, where = X[order], {name: values[order] for name, values in where.items()}
     with by_tree():
         first = {name: values[:120] for name, values in where.items()}
-        model = quietly(MCGTA(6, eps=eps, **params, **options).fit, X[:120], **first)
+        model = quietly(MCGTA(n_neighbors=6, eps=eps, **params, **options).fit, X[:120], **first)
         for size in sizes:
             part = slice(len(model.labels_), len(model.labels_) + size)
             quietly(model.append, X[part], **{name: values[part] for name, values in where.items()})

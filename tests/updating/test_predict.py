@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mcgta import MCGTA
+from mcgta.positions.metrics import SpaceTime
 
 NOISE = -1
 RADII = {"dbscan": 0.5, "hdbscan": 0.0, "optics": 0.5}  # for ragged features
@@ -38,7 +39,7 @@ def test_the_observations_of_the_fit_keep_their_labels_and_strengths(kind, clust
         positions, params["metric"] = positions + np.array([175, 60]), "haversine"
     elif kind == "spacetime":
         positions = np.column_stack([positions, rng.uniform(0, 5, 60)])
-        params |= {"metric": "spacetime", "metric_params": {"time_scale": 2.0}}
+        params |= {"metric": SpaceTime(time_scale=2.0)}
     elif kind == "precomputed":
         positions, params["metric"] = np.linalg.norm(positions[:, None] - positions[None], axis=2), "precomputed"
     model = fit(X, positions, **params)
@@ -46,7 +47,7 @@ def test_the_observations_of_the_fit_keep_their_labels_and_strengths(kind, clust
     order = rng.permutation(60)
     np.testing.assert_array_equal(model.predict(X, positions=positions), model.labels_)
     np.testing.assert_array_equal(model.predict(X[order], positions=positions[order]), model.labels_[order])
-    np.testing.assert_array_equal(model.score_samples(X, positions=positions), model.strengths_)
+    np.testing.assert_array_equal(model.score_samples(X, positions=positions), model.probabilities_)
 
 
 def test_the_observations_of_the_fit_keep_their_labels_among_new_ones(series):
@@ -179,7 +180,7 @@ def test_strengths_lie_between_zero_and_one_and_are_zero_for_noise(clusterer):
     assert np.all((strengths >= 0) & (strengths <= 1))
     assert np.all(strengths[labels < 0] == 0)
     assert np.any(strengths[labels >= 0] > 0)
-    assert np.all(model.strengths_[model.labels_ < 0] == 0)
+    assert np.all(model.probabilities_[model.labels_ < 0] == 0)
 
 
 def test_prediction_does_not_depend_on_the_order_of_the_new_rows():
@@ -194,7 +195,7 @@ def test_prediction_does_not_depend_on_the_order_of_the_new_rows():
 
 def test_prediction_changes_nothing_in_the_fit(series):
     model = fit(series.X, series.positions)
-    before = {name: getattr(model, name).copy() for name in ("labels_", "strengths_", "core_sample_indices_")}
+    before = {name: getattr(model, name).copy() for name in ("labels_", "probabilities_", "core_sample_indices_")}
     first = model.predict(series.X + 0.1, positions=series.positions + 0.1)
     np.testing.assert_array_equal(model.predict(series.X + 0.1, positions=series.positions + 0.1), first)
     for name, value in before.items():

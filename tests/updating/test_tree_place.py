@@ -13,24 +13,24 @@ from hypothesis import strategies as st
 import mcgta.estimator
 import mcgta.pipeline
 from builders.work import on_threads
-from mcgta import (
-    MCGTA,
+from mcgta import MCGTA, load
+from mcgta.clustering.backend import choose_backend
+from mcgta.clustering.membership import Membership
+from mcgta.clustering.tree_anchors import TreeAnchors
+from mcgta.clustering.tree_search import TreeSearch
+from mcgta.observations import sort_observations
+from mcgta.positions.metrics import SpaceTime
+from mcgta.positions.reading import read_positions
+from mcgta.stages import (
     compare_models,
     empirical_semivariogram,
     find_neighborhoods,
     fit_local_models,
     fit_semivariogram,
-    load,
 )
-from mcgta.clustering.backend import choose_backend
-from mcgta.clustering.membership import Membership
-from mcgta.clustering.tree_anchors import TreeAnchors
-from mcgta.clustering.tree_search import TreeSearch
-from mcgta.observations import join_new, read_new, sort_observations
-from mcgta.positions.metrics import SpaceTime
-from mcgta.positions.reading import read_positions
 from mcgta.stages.lags import stack_lags
 from mcgta.stages.loss import Loss
+from mcgta.updating.joining import join_new, read_new
 from mcgta.updating.predict import _neighborhoods
 from mcgta.updating.surroundings import Surroundings
 
@@ -226,10 +226,10 @@ def test_in_space_the_tree_places_as_the_table_does(kind):
     positions, options = {
         "plane": (flat, {}),
         "sphere": (globe, {"metric": "haversine"}),
-        "spacetime": (np.column_stack([flat, when]), {"metric": "spacetime", "metric_params": {"time_scale": 0.02}}),
+        "spacetime": (np.column_stack([flat, when]), {"metric": SpaceTime(time_scale=0.02)}),
         "globe and time": (
             np.column_stack([globe, when]),
-            {"metric": "spacetime", "metric_params": {"time_scale": 1e3, "space": "haversine"}},
+            {"metric": SpaceTime(time_scale=1e3, space="haversine")},
         ),
     }[kind]
     model = MCGTA(n_neighbors=8, eps=0.64, lags=1, semivariogram="empirical", **options).fit(
@@ -296,7 +296,7 @@ def test_labels_of_the_new_do_not_wait_for_strengths_of_the_fit(monkeypatch):
     fresh = model.score_samples(X[200:], positions=times[200:])
     assert model._strengths is None
     both = model.score_samples(X, positions=times)
-    np.testing.assert_array_equal(both[:200], model.strengths_)
+    np.testing.assert_array_equal(both[:200], model.probabilities_)
     np.testing.assert_array_equal(both[200:], fresh)
 
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from mcgta import MCGTA, BlockSplit, read_positions
-from mcgta.settings import build_metric
+from mcgta.positions.metrics import SpaceTime
 
 
 def split(splitter, positions, groups=None):
@@ -69,8 +69,8 @@ def test_a_gap_is_measured_by_the_metric(metric):
             metric, params, gap = "spacetime", {"time_scale": 1e5, "space": "haversine"}, 200_000.0
     elif metric == "precomputed":
         positions = np.linalg.norm(positions[:, None] - positions[None], axis=2)
-    places = read_positions(positions, 90, metric=build_metric(metric, params))
-    splitter = BlockSplit(3, n_blocks=6, gap=gap, metric=metric, metric_params=params)
+    places = read_positions(positions, 90, metric=SpaceTime(**params) if params else metric)
+    splitter = BlockSplit(3, n_blocks=6, gap=gap, metric=SpaceTime(**params) if params else metric)
     for train, held in split(splitter, positions):
         near = places.between(np.arange(90), held).min(axis=1) <= gap
         np.testing.assert_array_equal(train, np.flatnonzero(~near))

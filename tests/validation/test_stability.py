@@ -13,10 +13,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 import mcgta
-from mcgta import MCGTA, Stability, stability
+from mcgta import MCGTA, stability
+from mcgta.positions.metrics import SpaceTime
 from mcgta.validation import stability as resampling
 from mcgta.validation.blocks import cut_blocks
-from mcgta.validation.stability import compare
+from mcgta.validation.stability import Stability, compare
 
 CENTRES = 6 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 
@@ -217,7 +218,7 @@ def test_every_metric_will_do(metric):
     places = np.column_stack([rng.uniform(0, 3, truth.size), 5.0 * truth + rng.uniform(0, 3, truth.size)])
     plain = stability(clear().fit(X, positions=places), n_resamples=3)
     if metric == "spacetime":
-        model = clear(metric="spacetime", metric_params={"time_scale": 1.0}).fit(X, positions=places)
+        model = clear(metric=SpaceTime(time_scale=1.0)).fit(X, positions=places)
         same(stability(model, n_resamples=3), plain)
         return
     if metric == "precomputed":

@@ -10,9 +10,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import mcgta
-from mcgta import MCGTA, BlockSplit, Tuning, tune
+from mcgta import MCGTA, BlockSplit, tune
 from mcgta import pipeline as algorithm
 from mcgta.datasets import make_series
+from mcgta.validation.result import Tuning
 from naive import tuning as naive_tuning
 
 SMALL = {
@@ -312,7 +313,7 @@ def test_a_file_of_other_models_is_refused(series, noisy, tmp_path):
         ({"folds": 40}, "160 blocks cannot be cut from 120 distinct positions"),
         ({"estimator": "dbscan"}, "estimator='dbscan' must be an MCGTA, or None"),
         ({"estimator": MCGTA(beta=-1.0)}, "beta=-1.0 is not allowed"),
-        ({"estimator": MCGTA(refine=True)}, "estimator has refine=True, and refined labels do not depend on what is"),
+        ({"estimator": MCGTA(refine="all")}, "estimator has refine='all', and refined labels do not depend on what is"),
         ({"estimator": MCGTA(eps="5%")}, "estimator has eps='5%', .*: eps must be a number, or 'auto'"),
         ({"scoring": "accuracy"}, "scoring='accuracy' is not allowed"),
         ({"noise": "none"}, "noise='none' is not allowed"),
@@ -352,7 +353,7 @@ def test_bad_input_is_refused_before_anything_is_fitted(series, monkeypatch, opt
 def test_local_models_and_clusterer_objects_are_refused(series):
     from sklearn.cluster import AgglomerativeClustering
 
-    fitted = MCGTA(6, eps=1.0, semivariogram="empirical").fit(series.X, positions=series.positions)
+    fitted = MCGTA(n_neighbors=6, eps=1.0, semivariogram="empirical").fit(series.X, positions=series.positions)
     with pytest.raises(ValueError, match="estimator has local_models, which are fitted anew for each n_neighbors"):
         tune(series.X, series.truth, estimator=MCGTA(local_models=fitted.local_models_))
     object_ = AgglomerativeClustering(metric="precomputed", linkage="average")
@@ -361,16 +362,16 @@ def test_local_models_and_clusterer_objects_are_refused(series):
 
 
 def test_merge_heights_count_the_components_of_every_radius(series):
-    fitted = MCGTA(6, eps=1.0, beta=1.0, margin=0.0, min_samples=5, semivariogram="empirical").fit(
+    fitted = MCGTA(n_neighbors=6, eps=1.0, beta=1.0, margin=0.0, min_samples=5, semivariogram="empirical").fit(
         series.X, positions=series.positions
     )
-    heights = fitted.merge_heights()
+    heights = fitted.single_linkage_tree_[:, 2]
     assert heights.shape == (119,)
     assert (np.diff(heights) >= 0).all()
     for eps in np.quantile(heights, [0.1, 0.4, 0.7, 0.95]):
         cut = fitted.refit(eps=eps)
         assert cut.n_clusters_ == cut.core_sample_indices_.size - np.count_nonzero(heights <= eps)
-    assert fitted.refit(min_samples=121).merge_heights().size == 0
+    assert fitted.refit(min_samples=121).single_linkage_tree_[:, 2].size == 0
 
 
 def test_the_table_of_pairs_that_settings_share_changes_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,11 +402,11 @@ def test_settings_are_scored_as_a_plain_fit_of_the_estimator_would_be(series, no
 
 
 def test_labels_at_other_radii_have_their_noise_assigned_where_the_fit_has(series):
-    fitted = MCGTA(6, eps=0.3, beta=1.0, margin=0.0, min_samples=5, semivariogram="empirical", noise="assign").fit(
-        series.X, positions=series.positions
-    )
+    fitted = MCGTA(
+        n_neighbors=6, eps=0.3, beta=1.0, margin=0.0, min_samples=5, semivariogram="empirical", noise="assign"
+    ).fit(series.X, positions=series.positions)
     plain = fitted.refit(noise="keep")
-    for eps in np.quantile(fitted.merge_heights(), [0.4, 0.6, 0.8]):
+    for eps in np.quantile(fitted.single_linkage_tree_[:, 2], [0.4, 0.6, 0.8]):
         np.testing.assert_array_equal(fitted.labels_at(eps), fitted.refit(eps=eps).labels_)
         assert (plain.labels_at(eps) == -1).any()
         assert (fitted.labels_at(eps) >= 0).all()

@@ -20,7 +20,6 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from mcgta.runtime.sizes import say_size
 from measuring.usage import Usage, usage_by_group
 from paper.running.caps import Caps, End
 from paper.running.cells import STATUSES, Cell
