@@ -46,6 +46,8 @@ FITTED: dict[str, tuple[type, ...]] = {
     "_seed": (int,),
     "_membership": (Membership,),
 }
+_MAX_COORDINATE = 1e150
+"""Larger ones could not be squared."""
 _OPTIONAL = ("feature_names_in_", "ordering_", "reachability_")
 
 
@@ -73,6 +75,9 @@ def check_fitted(fitted: Mapping[str, Any]) -> None:
     if models is not None and len(models) != count:
         raise ValueError(f"{len(models)} local models for {count} observations")
     _check_labels(fitted, count)
+    coordinates = fitted["positions_"].coordinates
+    if coordinates.size and not np.abs(coordinates).max() <= _MAX_COORDINATE:
+        raise ValueError(f"positions_ must be finite and at most {_MAX_COORDINATE:g} in size")
     for name, rows in (
         ("core_sample_indices_", fitted["core_sample_indices_"]),
         ("anchors", fitted["_membership"].anchors),
