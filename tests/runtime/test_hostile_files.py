@@ -1,4 +1,4 @@
-"""Files that somebody else wrote: each is refused with an ArchiveError, or loads something that passes its checks."""
+"""Files of unknown origin: each is refused with an ArchiveError, or loads something that passes its checks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import copy
 import dataclasses
 import io
 import json
+import os
 import pickle
+import time
 import tracemalloc
 import zipfile
 
@@ -424,3 +426,114 @@ def test_every_field_that_is_saved_has_a_known_type():
                     kind,
                     item.name,
                 )
+
+
+def changed(opened, *path, values):
+    """The file with one array of the estimator replaced by a function of it."""
+    tree, arrays = opened
+    node = dict(map(tuple, tree["content"]["state"]["fitted"]["$map"]))[path[0]]
+    for name in path[1:]:
+        node = node["state"][name]
+    name = f"arrays/{node['$array']}.npy"
+    old = np.lib.format.read_array(io.BytesIO(arrays[name]))
+    return pack(tree, {**arrays, name: array(values(old))})
+
+
+def with_last(value):
+    def change(old):
+        new = old.copy()
+        new.flat[-1] = value
+        return new
+
+    return change
+
+
+@pytest.mark.parametrize("value", [1e197, -1e197, 1e61, np.nan, np.inf])
+@pytest.mark.parametrize("field", ["means", "covariances"])
+def test_local_models_too_large_to_square_or_not_finite_are_refused(attempt, opened, field, value):
+    value = value * (1e60 if field == "covariances" and abs(value) < 1e100 else 1)
+    with pytest.raises(ArchiveError, match=f"{field} of fitted models must be finite and at most"):
+        attempt(changed(opened, "local_models_", field, values=with_last(value)))
+
+
+@pytest.mark.parametrize("value", [2, 120, 2**62, -2, -(2**62)])
+def test_labels_beyond_the_clusters_are_refused(attempt, opened, value):
+    with pytest.raises(ArchiveError, match=r"labels_ must be -1 to 1, one of the 2 clusters or noise"):
+        attempt(changed(opened, "labels_", values=with_last(value)))
+
+
+@pytest.mark.parametrize("value", [-1, 0, 1, 3, 121, 2**62])
+def test_another_number_of_clusters_than_labels_and_radii_have_is_refused(attempt, opened, value):
+    tree, arrays = opened
+    for entry in tree["content"]["state"]["fitted"]["$map"]:
+        if entry[0] == "n_clusters_":
+            entry[1] = value
+    with pytest.raises(ArchiveError, match=r"n_clusters_|labels_|_membership"):
+        attempt(pack(tree, arrays))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e197])
+def test_positions_too_large_to_square_are_refused(attempt, opened, value):
+    with pytest.raises(ArchiveError, match="positions_ must be finite and at most"):
+        attempt(changed(opened, "positions_", "coordinates", values=with_last(value)))
+
+
+@pytest.mark.parametrize("item", ["[]", "{}", "0", '""', "[[]]"])
+def test_a_long_json_is_refused_before_it_is_parsed(attempt, item):
+    text = '{"format": "mcgta-archive", "version": 1, "content": [' + ",".join([item] * 4_000_000) + "]}"
+    data = pack(text, {})
+    tracemalloc.start()
+    begin = time.perf_counter()
+    with pytest.raises(ArchiveError, match=r"archive.json has \d+ bytes, and mcgta writes 4194304 at most"):
+        attempt(data)
+    seconds = time.perf_counter() - begin
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000
+    assert seconds < 5
+
+
+def test_a_directory_of_many_members_is_refused_before_it_is_read(attempt):
+    entry = b"PK\x01\x02" + bytes(42)
+    directory = entry * 100_000
+    end = b"PK\x05\x06" + bytes(4) + 2 * (100_000 % 2**16).to_bytes(2, "little")
+    end += len(directory).to_bytes(4, "little") + bytes(6)
+    tracemalloc.start()
+    with pytest.raises(ArchiveError, match="a directory of more than 262144 bytes"):
+        attempt(directory + end)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"$texts": [{"$array": 0}]},
+        {"$texts": [{"$array": 0}, {"$array": 1}, {"$array": 1}]},
+        {"$texts": [{"$array": 2}, {"$array": 1}, {"$array": 3}]},
+        {"$texts": [{"$array": 0}, {"$array": 4}, {"$array": 3}]},
+        {"$texts": [1, 2, 3]},
+        {"$texts": 3},
+    ],
+    ids=repr,
+)
+def test_a_map_of_rows_to_texts_that_does_not_fit_together_is_refused(attempt, node):
+    state = {"means": {"$array": 5}, "covariances": {"$array": 6}, "failures": node}
+    tree = {"format": "mcgta-archive", "version": 1, "content": {"$object": "LocalModels", "state": state}}
+    parts = [[0], [0], [0.0], ["why"], [1], [[np.nan]], [[[np.nan]]]]
+    whole = {"$texts": [{"$array": 0}, {"$array": 1}, {"$array": 3}]}
+    arrays = {f"arrays/{k}.npy": array(values) for k, values in enumerate(parts)}
+    with pytest.raises(ArchiveError):
+        attempt(pack(tree, arrays))
+    state["failures"] = whole
+    assert attempt(pack(tree, arrays)).failures == {0: "why"}
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "pipe"])
+def test_devices_and_pipes_are_refused_at_once(tmp_path, name):
+    os.mkfifo(tmp_path / "pipe")
+    begin = time.perf_counter()
+    with pytest.raises(ArchiveError, match=r"is a (device|pipe), not a file that mcgta wrote"):
+        load(tmp_path / name)
+    assert time.perf_counter() - begin < 5

@@ -186,7 +186,7 @@ def test_nothing_is_begun_after_an_interrupt_between_tasks():
 
 
 def test_an_interrupt_does_not_wait_for_a_task_that_takes_long(monkeypatch):
-    monkeypatch.setattr(parallel, "_PATIENCE", 0.05)
+    monkeypatch.setattr(parallel, "_INTERRUPT_SECONDS", 0.05)
     free, caller = threading.Event(), threading.main_thread()
 
     def work(task):

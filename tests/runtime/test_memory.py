@@ -1,6 +1,8 @@
 """How much memory a fit may use, and what it refuses."""
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -125,6 +127,44 @@ def test_without_such_files_the_pages_are_counted_where_the_system_does(tmp_path
     assert available_bytes(tmp_path) == 40_960
     monkeypatch.delattr(memory.os, "sysconf")
     assert available_bytes(tmp_path) is None
+
+
+class Limits:
+    """A system with a limit of the address space."""
+
+    RLIMIT_AS = 9
+    RLIM_INFINITY = -1
+
+    def __init__(self, soft):
+        self.soft = soft
+
+    def getrlimit(self, kind):
+        assert kind == self.RLIMIT_AS
+        return self.soft, self.RLIM_INFINITY
+
+    def getpagesize(self):
+        return 4096
+
+
+@pytest.mark.parametrize(
+    ("soft", "available"), [(-1, 8_000_000 * 1024), (2**31, 2**31 - 4096 * 1000), (4096, 0), (2**50, 8_000_000 * 1024)]
+)
+def test_a_limit_of_the_address_space_counts_less_what_is_in_use(tmp_path, monkeypatch, soft, available):
+    monkeypatch.setattr(memory, "resource", Limits(soft))
+    files = {"proc/self/statm": "1000 500 20 1 0 40 0\n"}
+    assert available_bytes(system(tmp_path, files, meminfo=MEMINFO)) == available
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is enforced on Linux")
+def test_a_process_whose_address_space_is_limited_has_no_more_than_that():
+    program = (
+        "import resource; from mcgta.runtime.memory import available_bytes, budget; "
+        "resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, -1)); print(available_bytes(), budget())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    available, allowed = map(int, done.stdout.split())
+    assert 0 < available < 4 * 2**30
+    assert allowed == pytest.approx(0.75 * available, rel=0.01)
 
 
 def test_a_fit_beyond_max_memory_is_refused_before_it_begins(series):

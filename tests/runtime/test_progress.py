@@ -47,9 +47,9 @@ class Ascii(Terminal):
 @pytest.fixture
 def quick(monkeypatch):
     """The same in a tenth of a second."""
-    monkeypatch.setattr(progress, "_EVERY", 0.01)
-    monkeypatch.setattr(progress, "_PATIENCE", 0.1)
-    monkeypatch.setattr(progress, "_LOG_EVERY", 0.1)
+    monkeypatch.setattr(progress, "_DRAW_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0.1)
+    monkeypatch.setattr(progress, "_LOG_SECONDS", 0.1)
     monkeypatch.setenv("COLUMNS", "80")
 
 

@@ -99,9 +99,9 @@ class Baseline(ClusterMixin, BaseEstimator):
             )
         order = places.order(features)
         task = Task(features[order], places.take(order), draw_seed(params.get("random_state", 0)), order)
-        found = np.empty(len(features), dtype=np.int64)
-        found[order] = self._label(task)
-        self.labels_ = number(found)
+        labels = np.empty(len(features), dtype=np.int64)
+        labels[order] = self._label(task)
+        self.labels_ = number(labels)
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self
 
@@ -127,9 +127,9 @@ class Baseline(ClusterMixin, BaseEstimator):
 
 def check_length(positions: Any, count: int) -> None:
     """Refuse positions of another number of rows than X has."""
-    found = len(positions) if hasattr(positions, "__len__") else len(np.atleast_1d(positions))
-    if found != count:
-        raise ValueError(f"positions has {found} rows but X has {count}")
+    rows = len(positions) if hasattr(positions, "__len__") else len(np.atleast_1d(positions))
+    if rows != count:
+        raise ValueError(f"positions has {rows} rows but X has {count}")
 
 
 def standardise(X: Array) -> Array:

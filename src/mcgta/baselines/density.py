@@ -93,24 +93,25 @@ class Neighbors:
 
     def of(self, distinct: int) -> Index:
         """Return the neighbours of one distinct row, ascending."""
-        found = np.array(self._tree.query_ball_point(self._points[distinct], self._reach), dtype=np.int64)
-        found.sort()
-        return found[self._near(np.full(found.size, distinct), found)]
+        near = np.array(self._tree.query_ball_point(self._points[distinct], self._reach), dtype=np.int64)
+        near.sort()
+        return near[self._near(np.full(near.size, distinct), near)]
 
     def members(self, distinct: Index) -> Index:
         """Return all rows that are equal to one of these distinct rows, ascending."""
         sizes = self.weights[distinct]
         within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        found = self._sorted[np.repeat(self._ends[distinct] - sizes, sizes) + within]
-        found.sort()
-        return found
+        members = self._sorted[np.repeat(self._ends[distinct] - sizes, sizes) + within]
+        members.sort()
+        return members
 
     def blocks(self, rows: Index | None = None) -> Iterator[tuple[Index, Index]]:
         """Yield all ordered pairs (i, j) with ``i`` among ``rows``, or all, those of one ``i`` together, in blocks of them."""
         for part in self._parts(np.arange(self.count) if rows is None else rows):
             block = KDTree(self._points[part])
-            found = block.sparse_distance_matrix(self._tree, self._reach, output_type="ndarray")
-            i, j = part[found["i"]], found["j"].astype(np.int64)
+            pairs = block.sparse_distance_matrix(self._tree, self._reach, output_type="ndarray")
+            i = part[pairs["i"]]
+            j = pairs["j"].astype(np.int64)
             keep = self._near(i, j)
             yield i[keep], j[keep]
 
@@ -119,16 +120,17 @@ class Neighbors:
 
         There may be more neighbours, farther away in the tree.
         """
-        found = np.repeat(np.arange(self.count)[:, None], size, axis=1)
+        nearest = np.repeat(np.arange(self.count)[:, None], size, axis=1)
         for start in range(0, self.count, PAIRS // size + 1):
             rows = np.arange(start, min(start + PAIRS // size + 1, self.count))
             # The bound is left out by the tree; twice the reach leaves out nothing that is near.
             near = self._tree.query(self._points[rows], np.arange(1, size + 1), distance_upper_bound=2 * self._reach)[1]
             row, rank = np.nonzero(near < self.count)
-            i, j = rows[row], near[row, rank]
+            i = rows[row]
+            j = near[row, rank]
             keep = self._near(i, j)
-            found[i[keep], rank[keep]] = j[keep]
-        return found
+            nearest[i[keep], rank[keep]] = j[keep]
+        return nearest
 
     def _candidates(self, sense: RadiusSearch, groups: Index | None) -> tuple[KDTree, Array, float]:
         assert sense.points is not None
@@ -149,7 +151,8 @@ class Neighbors:
 
     def _parts(self, rows: Index) -> Iterator[Index]:
         """Parts of the rows with at most ``PAIRS`` candidates each, or of one row."""
-        start, size = 0, 64
+        start = 0
+        size = 64
         while start < rows.size:
             ahead = self._points[rows[start : start + size]]
             total = np.cumsum(self._tree.query_ball_point(ahead, self._reach, return_length=True))
@@ -201,7 +204,8 @@ def dbscan(neighbors: Neighbors, min_samples: int) -> Labels:
     core = neighbors.weights >= min_samples
     if min_samples <= _FEW:
         nearest = neighbors.nearest(min(min_samples, neighbors.count))
-        i, j = np.repeat(np.arange(neighbors.count), nearest.shape[1]), nearest.ravel()
+        i = np.repeat(np.arange(neighbors.count), nearest.shape[1])
+        j = nearest.ravel()
         others = np.bincount(i[i != j], neighbors.weights[j[i != j]], minlength=neighbors.count)
         core = neighbors.weights + others >= min_samples
         both = core[i] & core[j]
@@ -231,7 +235,8 @@ def dbscan(neighbors: Neighbors, min_samples: int) -> Labels:
 
 def _connect(component: Index, i: Index, j: Index) -> Index:
     """Return components (N,) after the pairs (i, j) have been joined."""
-    a, b = component[i], component[j]
+    a = component[i]
+    b = component[j]
     apart = a != b
     if not apart.any():
         return component

@@ -85,7 +85,8 @@ class HMM(Baseline):
         lengths = [rows.size for rows in task.series]
         # hmmlearn would add one number to all entries of a full covariance, which pulls features towards each other.
         prior = _PRIOR * np.eye(X.shape[1]) if self.covariance_type in ("full", "tied") else _PRIOR
-        found, failure = [], None
+        models = []
+        failure = None
         with threadpool_limits(1), _quiet(), np.errstate(all="ignore"):
             for seed in np.random.SeedSequence(task.seed).generate_state(self.n_init).tolist():
                 model = hmm.GaussianHMM(
@@ -104,18 +105,19 @@ class HMM(Baseline):
                     likelihood = float(model.score(X, lengths))
                     if not np.isfinite(likelihood):
                         raise ValueError(f"the log-likelihood is {likelihood}")
-                    found.append((likelihood, model))
+                    models.append((likelihood, model))
                 except ValueError as error:  # where a state has lost all its rows
                     failure = error
-            if not found:
+            if not models:
                 raise ValueError(
                     f"n_clusters={self.n_clusters} states are too many for these {len(X)} rows: hmmlearn failed in each of "
                     f"n_init={self.n_init} starts ({failure}); n_clusters must be smaller"
                 ) from failure
-            self.log_likelihood_, best = max(found, key=lambda pair: pair[0])
+            self.log_likelihood_, best = max(models, key=lambda pair: pair[0])
             labels = np.asarray(best.predict(X, lengths), dtype=np.int64)
         states = _numbered(labels, task.rows, self.n_clusters)
-        self.transitions_, self.n_iter_ = np.asarray(best.transmat_)[np.ix_(states, states)], int(best.monitor_.iter)
+        self.transitions_ = np.asarray(best.transmat_)[np.ix_(states, states)]
+        self.n_iter_ = int(best.monitor_.iter)
         self.bic_ = float(best.bic(X, lengths))
         history = list(best.monitor_.history)
         # hmmlearn calls a model that has used up its steps converged.
@@ -132,8 +134,8 @@ def _numbered(labels: Labels, rows: Index, count: int) -> list[int]:
     """Return hmmlearn's states in the order in which they come first among the user's rows, and then those that do not."""
     given = np.empty_like(labels)
     given[rows] = labels
-    found = list(dict.fromkeys(given.tolist()))
-    return [*found, *sorted(set(range(count)) - set(found))]
+    seen = list(dict.fromkeys(given.tolist()))
+    return [*seen, *sorted(set(range(count)) - set(seen))]
 
 
 @contextmanager

@@ -183,10 +183,10 @@ def start_labels(scaled: Array, n_clusters: int, init: str, seed: int, *, first:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be a solution
         if init == "kmeans":
-            found = KMeans(n_clusters, n_init=10 if first else 1, random_state=seed).fit_predict(scaled)
+            labels = KMeans(n_clusters, n_init=10 if first else 1, random_state=seed).fit_predict(scaled)
         else:
-            found = GaussianMixture(n_clusters, reg_covar=1e-4, random_state=seed).fit_predict(scaled)
-    return np.asarray(found, dtype=np.int64)
+            labels = GaussianMixture(n_clusters, reg_covar=1e-4, random_state=seed).fit_predict(scaled)
+    return np.asarray(labels, dtype=np.int64)
 
 
 def _dense(labels: Labels) -> tuple[Labels, Index]:
@@ -239,7 +239,8 @@ class InverseCovarianceClustering(Baseline):
         """
         # Far from zero the differences from means would be mostly rounding.
         centre = np.tile(np.median(task.X, axis=0), width)
-        scaled, rows = standardise(rows), rows - centre
+        scaled = standardise(rows)
+        rows = rows - centre
         problem = Problem(rows, width, self.n_clusters, self.sparsity, contiguity)
         seeds = np.random.SeedSequence(task.seed).generate_state(self.n_init)
         best: Solution | None = None
@@ -247,9 +248,9 @@ class InverseCovarianceClustering(Baseline):
         with threadpool_limits(limits=1):
             for run, seed in enumerate(seeds.tolist()):
                 labels = start_labels(scaled, self.n_clusters, self.init, seed, first=run == 0)
-                found = alternate(problem, labels, max_iter=self.max_iter, tol=self.tol)
-                if best is None or min(found.objective) < min(best.objective):
-                    best = found
+                solution = alternate(problem, labels, max_iter=self.max_iter, tol=self.tol)
+                if best is None or min(solution.objective) < min(best.objective):
+                    best = solution
             assert best is not None
             clusters = replace(best.clusters, means=best.clusters.means + centre)
             labels = spoken(best.labels, clusters)
@@ -269,8 +270,11 @@ class InverseCovarianceClustering(Baseline):
         given[task.rows] = labels
         first = np.array([np.flatnonzero(given == k)[0] for k in range(len(clusters.means))])
         order = np.argsort(first)
-        self.means_, self.precisions_ = clusters.means[order], clusters.precisions[order]
-        self.objective_, self.n_iter_ = np.array(best.objective), len(best.objective) - 1
-        self.converged_, self.gap_ = best.converged, best.clusters.gap
+        self.means_ = clusters.means[order]
+        self.precisions_ = clusters.precisions[order]
+        self.objective_ = np.array(best.objective)
+        self.n_iter_ = len(best.objective) - 1
+        self.converged_ = best.converged
+        self.gap_ = best.clusters.gap
         self.bic_ = problem.bic(best.labels, best.clusters)
         return number(labels)

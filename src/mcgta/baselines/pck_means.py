@@ -101,7 +101,8 @@ class PCKMeans(Baseline):
     def _label(self, task: Task) -> Labels:
         rng = np.random.default_rng(task.seed)
         must, cannot = self._links(task, rng)
-        self.must_link_, self.cannot_link_ = task.rows[must], task.rows[cannot]
+        self.must_link_ = task.rows[must]
+        self.cannot_link_ = task.rows[cannot]
         X = task.X - np.median(task.X, axis=0)  # a constant feature is exactly 0, as is the mean of such
         spread = float(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean())
         links = Links(len(X), must, cannot, self.weight * spread)
@@ -110,7 +111,9 @@ class PCKMeans(Baseline):
             centres = first_centres(X, links, self.n_clusters, rng, largest=run == 0)
             runs.append(sweep(X, centres, links, self.max_iter, rng))
         labels, objectives, settled = min(runs, key=lambda run: run[1][-1])
-        self.objectives_, self.objective_, self.n_iter_ = np.array(objectives), objectives[-1], len(objectives)
+        self.objectives_ = np.array(objectives)
+        self.objective_ = objectives[-1]
+        self.n_iter_ = len(objectives)
         if not settled:
             warn(f"PCKMeans did not settle in max_iter={self.max_iter} sweeps; raise it", ConvergenceWarning)
         return labels
@@ -156,11 +159,14 @@ class Links:
     """
 
     def __init__(self, count: int, must: Index, cannot: Index, cost: float) -> None:
-        self.must, self.cannot, self.cost = must, cannot, cost
+        self.must = must
+        self.cannot = cannot
+        self.cost = cost
         pairs = np.concatenate([must, must[:, ::-1], cannot, cannot[:, ::-1]])
         signs = np.repeat([-1.0, 1.0], [2 * len(must), 2 * len(cannot)])
         order = np.argsort(pairs[:, 0], kind="stable")
-        self._others, self._signs = pairs[order, 1], signs[order]
+        self._others = pairs[order, 1]
+        self._signs = signs[order]
         self._starts = np.searchsorted(pairs[order, 0], np.arange(count + 1))
         self.linked: Mask = np.diff(self._starts) > 0
 
@@ -198,12 +204,12 @@ def read_links(name: str, pairs: Any, count: int) -> Index:
 
 
 def draw_near(positions: Positions, count: int, near: float | None, rng: np.random.Generator) -> Index:
-    """Draw pairs of one group that are near in position; fewer than ``count`` where rows have nobody near."""
+    """Draw pairs of one group that are near in position; fewer than ``count`` where rows have none near."""
     seeds = rng.integers(len(positions), size=count)
     shares = rng.random(count)
     if near is None:
         return _among_nearest(positions, seeds, shares)
-    found = []
+    drawn = []
     tree = None if positions.points is None else KDTree(positions.points)
     for row, share in zip(seeds.tolist(), shares.tolist(), strict=True):
         if tree is None or positions.points is None:
@@ -212,13 +218,13 @@ def draw_near(positions: Positions, count: int, near: float | None, rng: np.rand
             others = np.sort(np.array(tree.query_ball_point(positions.points[row], near * (1 + 1e-9)), dtype=np.int64))
         others = others[(positions.of_pairs(np.array(row), others) <= near) & (others != row)]
         if others.size:
-            found.append((row, int(others[int(share * others.size)])))
-    return _distinct(np.array(found, dtype=np.int64).reshape(-1, 2))
+            drawn.append((row, int(others[int(share * others.size)])))
+    return _distinct(np.array(drawn, dtype=np.int64).reshape(-1, 2))
 
 
 def _among_nearest(positions: Positions, seeds: Index, shares: Array) -> Index:
     """Link each seed with one of its nearest rows."""
-    found = [np.empty((0, 2), dtype=np.int64)]
+    drawn = [np.empty((0, 2), dtype=np.int64)]
     for code in np.unique(positions.groups[seeds]):
         members = np.flatnonzero(positions.groups == code)
         mine = np.flatnonzero(positions.groups[seeds] == code)
@@ -230,14 +236,14 @@ def _among_nearest(positions: Positions, seeds: Index, shares: Array) -> Index:
         rows = seeds[whole]
         others = near.indices[near.complete]
         others = others[others != rows[:, None]].reshape(rows.size, width)
-        found.append(np.column_stack([rows, others[np.arange(rows.size), (shares[whole] * width).astype(np.int64)]]))
+        drawn.append(np.column_stack([rows, others[np.arange(rows.size), (shares[whole] * width).astype(np.int64)]]))
         # Where fewer are at a finite distance, all of these are the nearest.
         for k in mine[~near.complete].tolist():
             row = int(seeds[k])
             few = members[np.isfinite(positions.of_pairs(np.array(row), members)) & (members != row)]
             if few.size:
-                found.append(np.array([[row, few[int(shares[k] * few.size)]]]))
-    return _distinct(np.concatenate(found))
+                drawn.append(np.array([[row, few[int(shares[k] * few.size)]]]))
+    return _distinct(np.concatenate(drawn))
 
 
 def draw_far(
@@ -255,7 +261,8 @@ def draw_far(
     beyond = (apart > (near or 0.0)) & (apart >= (far or 0.0))
     best = apart.argmax(axis=1) if far is None else beyond.argmax(axis=1)
     rows = np.flatnonzero(beyond[np.arange(count), best])
-    pairs, apart = np.column_stack([first, second[np.arange(count), best]])[rows], apart[rows, best[rows]]
+    pairs = np.column_stack([first, second[np.arange(count), best]])[rows]
+    apart = apart[rows, best[rows]]
     if far is None and near is None:
         pairs = pairs[(apart > _reach(positions, pairs[:, 0])) & (apart > _reach(positions, pairs[:, 1]))]
     return _distinct(pairs)
@@ -267,9 +274,9 @@ def _reach(positions: Positions, rows: Index) -> Array:
     for code in np.unique(positions.groups[rows]):
         mine = np.flatnonzero(positions.groups[rows] == code)
         width = min(_NEAREST, int((positions.groups == code).sum()) - 1)
-        found = find_neighborhoods(positions, width + 1, of=rows[mine])
+        near = find_neighborhoods(positions, width + 1, of=rows[mine])
         # Where fewer are at a finite distance, only what is infinitely far is beyond them.
-        out[mine] = np.where(found.complete, found.distances.max(axis=1), np.finfo(float).max)
+        out[mine] = np.where(near.complete, near.distances.max(axis=1), np.finfo(float).max)
     return out
 
 
@@ -286,7 +293,8 @@ def first_centres(X: Array, links: Links, n_clusters: int, rng: np.random.Genera
     if largest:
         sets = np.argsort(-sizes, kind="stable")[:n_clusters]
         centres = [means[k] for k in sets if sizes[k] > 1]
-        means, sizes = X, np.ones(len(X))
+        means = X
+        sizes = np.ones(len(X))
     if not centres:
         centres.append(means[int(rng.integers(len(means)))])
     while len(centres) < n_clusters:

@@ -40,8 +40,8 @@ class KMeans(Baseline):
 
     def _label(self, task: Task) -> Labels:
         with threadpool_limits(1):  # the order of its sums depends on the number of threads
-            found = cluster.KMeans(self.n_clusters, n_init=self.n_init, random_state=task.seed).fit_predict(task.X)
-        return np.asarray(found, dtype=np.int64)
+            labels = cluster.KMeans(self.n_clusters, n_init=self.n_init, random_state=task.seed).fit_predict(task.X)
+        return np.asarray(labels, dtype=np.int64)
 
 
 class GMM(Baseline):
@@ -159,7 +159,8 @@ class HDBSCAN(Baseline):
         self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:
-        asked, count = self.min_samples or self.min_cluster_size, len(task.X)
+        asked = self.min_samples or self.min_cluster_size
+        count = len(task.X)
         if asked > count:
             name = "min_cluster_size" if self.min_samples is None else "min_samples"
             raise ValueError(f"{name}={asked} but there are only {count} observations; {name} must not be larger")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -95,9 +96,7 @@ class SegmentStates(Baseline):
         memory = os.fspath(self.memory) if isinstance(self.memory, os.PathLike) else self.memory
         cut = check_memory(memory).cache(find_segments)
         with threadpool_limits(1):
-            segments = cut(
-                X,
-                task.series,
+            search = SegmentSearch(
                 self.cost,
                 penalty=self.penalty,
                 rate={"rbf": 0.5, "normal": d * (d + 3) / 4, "linear": d}[self.cost],
@@ -106,6 +105,7 @@ class SegmentStates(Baseline):
                 width=width,
                 version=ruptures.__version__,
             )
+            segments = cut(X, task.series, search)
             states = merge(X, segments, self.n_clusters)
         self.n_segments_ = len(segments)
         labels = np.empty(len(X), dtype=np.int64)
@@ -114,47 +114,55 @@ class SegmentStates(Baseline):
         return labels
 
 
-def find_segments(
-    X: Array,
-    series: list[Index],
-    cost: str,
-    *,
-    penalty: float | None,
-    rate: float,
-    least: int,
-    jump: int,
-    width: float,
-    version: str,
-) -> list[Index]:
-    """Return the rows of each segment of each series.
+@dataclass(frozen=True)
+class SegmentSearch:
+    """How series are cut into segments.
 
-    All that the result depends on is an argument, since the result may be kept.
-
-    Parameters
+    Attributes
     ----------
-    X : (N, d) scaled features
-    series : rows of each series
     cost : as in :class:`SegmentStates`
     penalty : of a change point; None for ``rate`` times the logarithm of the series' length
+    rate : see ``penalty``
     least : rows of a segment
     jump : change points of "normal" are multiples of it
     width : of the kernel of "rbf"
     version : of ruptures
     """
+
+    cost: str
+    penalty: float | None
+    rate: float
+    least: int
+    jump: int
+    width: float
+    version: str
+
+
+def find_segments(X: Array, series: list[Index], search: SegmentSearch) -> list[Index]:
+    """Return the rows of each segment of each series.
+
+    The result depends on its arguments alone, since it may be kept.
+
+    Parameters
+    ----------
+    X : (N, d) scaled features
+    series : rows of each series
+    search : how to cut them
+    """
     ruptures = need("ruptures", "ruptures", "SegmentStates")
     segments = []
     for rows in series:
-        if rows.size < 2 * least:
+        if rows.size < 2 * search.least:
             segments.append(rows)
             continue
-        if cost == "normal":
+        if search.cost == "normal":
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="New behaviour in v1.1.5")  # constant segments get a variance
-                detector = ruptures.Pelt(model="normal", min_size=least, jump=min(jump, rows.size))
+                detector = ruptures.Pelt(model="normal", min_size=search.least, jump=min(search.jump, rows.size))
         else:
-            params = {"gamma": 1.0 / width} if cost == "rbf" else None
-            detector = ruptures.KernelCPD(kernel=cost, params=params, min_size=least)
-        paid = rate * float(np.log(rows.size)) if penalty is None else penalty
+            params = {"gamma": 1.0 / search.width} if search.cost == "rbf" else None
+            detector = ruptures.KernelCPD(kernel=search.cost, params=params, min_size=search.least)
+        paid = search.rate * float(np.log(rows.size)) if search.penalty is None else search.penalty
         ends = [0, *map(int, detector.fit(X[rows]).predict(pen=paid))]
         segments += [rows[a:b] for a, b in pairwise(ends)]
     return segments
@@ -208,7 +216,9 @@ def merge(X: Array, segments: list[Index], n_states: int) -> Labels:
         lengths[keep] = code_length(sizes[keep : keep + 1], scatters[keep : keep + 1])[0]
         states[states == gone] = keep
         alive[gone] = False
-        table[gone], table[:, gone], least[gone] = np.inf, np.inf, np.inf
+        table[gone] = np.inf
+        table[:, gone] = np.inf
+        least[gone] = np.inf
         others = np.flatnonzero(alive & (np.arange(count) != keep))
         table[np.maximum(others, keep), np.minimum(others, keep)] = losses(keep, others)
         stale = alive & ((partner == keep) | (partner == gone) | (np.arange(count) == keep))

@@ -63,7 +63,9 @@ class SKATER(Baseline):
         self.random_state = random_state
 
     def _label(self, task: Task) -> Labels:
-        groups, sets, count = len(task.series), len(reachable(task.positions)), len(task.X)
+        groups = len(task.series)
+        sets = len(reachable(task.positions))
+        count = len(task.X)
         if self.n_clusters < sets:
             said = "groups" if sets == groups else "sets of rows that are infinitely far from each other"
             raise ValueError(
@@ -76,11 +78,11 @@ class SKATER(Baseline):
                 f"{count // self.n_clusters}"
             )
         i, j = contiguity(task.positions, self.n_neighbors)
-        labels, found = cut_tree(task.X, spanning_tree(task.X, i, j), self.n_clusters, self.floor)
-        if found < self.n_clusters:
+        labels, regions = cut_tree(task.X, spanning_tree(task.X, i, j), self.n_clusters, self.floor)
+        if regions < self.n_clusters:
             warn(
-                f"SKATER found {found} regions, not n_clusters={self.n_clusters}: no other cut leaves floor={self.floor} rows "
-                "on both sides",
+                f"SKATER found {regions} regions, not n_clusters={self.n_clusters}: no other cut leaves floor={self.floor} "
+                "rows on both sides",
                 UserWarning,
             )
         return labels
@@ -110,9 +112,9 @@ def contiguity(positions: Positions, n_neighbors: int) -> tuple[Index, Index]:
         few = np.flatnonzero(~near.complete)  # too many of the others are infinitely far: all the rest are neighbours
         i, j = np.nonzero(np.isfinite(places.between(few, slice(None))))
         many = np.flatnonzero(near.complete)
-        found = np.column_stack([np.repeat(many, near.n_neighbors), near.indices[many].ravel()])
-        found = np.concatenate([found, np.column_stack([few[i], j])])
-        edges.append(rows[_bridge(places, found[found[:, 0] != found[:, 1]])])
+        linked = np.column_stack([np.repeat(many, near.n_neighbors), near.indices[many].ravel()])
+        linked = np.concatenate([linked, np.column_stack([few[i], j])])
+        edges.append(rows[_bridge(places, linked[linked[:, 0] != linked[:, 1]])])
     pairs = np.sort(np.concatenate([np.empty((0, 2), dtype=np.int64), *edges]), axis=1)
     pairs = np.unique(pairs, axis=0)
     return pairs[:, 0], pairs[:, 1]
@@ -143,7 +145,7 @@ def nearest_pair(places: Positions, inside: Index, outside: Index) -> tuple[int,
     reach = float(places.of_pairs(inside, outside[nearest]).min()) * (1 + 1e-9) + places.rounding
     rows = inside[least <= reach]
     near = tree.query_ball_point(places.points[rows], reach, return_sorted=True)
-    i = np.repeat(rows, [len(found) for found in near])
+    i = np.repeat(rows, [len(rows_near) for rows_near in near])
     j = outside[np.concatenate(near).astype(np.int64)]
     best = int(places.of_pairs(i, j).argmin())
     return int(i[best]), int(j[best])
@@ -188,7 +190,8 @@ def _best_cut(X: Array, tree: csr_array, rows: Index, floor: int) -> tuple[float
         below[parents[row]] += below[row]
     # In depth-first order the rows below an edge follow one another.
     sums = np.concatenate([np.zeros((1, X.shape[1])), np.cumsum(X[rows[order]], axis=0)])
-    starts, sizes = np.arange(1, size), below[order[1:]]
+    starts = np.arange(1, size)
+    sizes = below[order[1:]]
     inner = sums[starts + sizes] - sums[starts]
     outer = sums[-1] - inner
     gains = (inner**2).sum(axis=1) / sizes + (outer**2).sum(axis=1) / (size - sizes) - (sums[-1] ** 2).sum() / size

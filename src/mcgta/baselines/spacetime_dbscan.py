@@ -163,7 +163,8 @@ def split(positions: Positions) -> dict[str, Positions]:
         return {"time": positions}
     if not isinstance(positions.metric, SpaceTime):
         return {"space": positions}
-    place, time = positions.coordinates[:, :-1], positions.coordinates[:, -1:]
+    place = positions.coordinates[:, :-1]
+    time = positions.coordinates[:, -1:]
     return {
         "space": replace(positions, metric=positions.metric.spatial, coordinates=place),
         "time": replace(positions, metric=Time(), coordinates=time),
@@ -188,7 +189,8 @@ def grow(neighbors: Neighbors, min_samples: int, X: Array, delta: float) -> Labe
         joining = around[labels[around] < 0]
         labels[joining] = clusters
         stack = neighbors.members(joining).tolist()
-        total, size = points[stack].sum(axis=0), len(stack)
+        total = points[stack].sum(axis=0)
+        size = len(stack)
         while stack:
             row = neighbors.codes[stack.pop()]
             if looked[row] == size:  # no row has joined since, so the mean is the same
@@ -203,7 +205,8 @@ def grow(neighbors: Neighbors, min_samples: int, X: Array, delta: float) -> Labe
             joining = free[pair_distances(table, np.arange(free.size), np.array(free.size), FLAT) <= delta]
             labels[joining] = clusters
             members = neighbors.members(joining)
-            total, size = total + points[members].sum(axis=0), size + members.size
+            total = total + points[members].sum(axis=0)
+            size = size + members.size
             stack.extend(members.tolist())
         clusters += 1
     return labels[neighbors.codes]

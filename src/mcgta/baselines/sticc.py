@@ -92,15 +92,16 @@ def subregions(positions: Positions, size: int) -> Index:
 
     Equally far ones stand in the order of the table.
     """
-    found = find_neighborhoods(positions, size)
-    if not found.complete.all():
-        row = int(np.flatnonzero(~found.complete)[0])
+    near = find_neighborhoods(positions, size)
+    if not near.complete.all():
+        row = int(np.flatnonzero(~near.complete)[0])
         group = positions.groups[row]
         raise ValueError(
             f"subregion={size} but group {str(positions.group_names[group])!r} has an observation with fewer than {size - 1} "
             f"neighbours, of {np.count_nonzero(positions.groups == group)} observations; subregion must not be larger"
         )
-    indices, distances = found.indices, found.distances
+    indices = near.indices
+    distances = near.distances
     away = indices != np.arange(len(indices))[:, None]
     order = np.lexsort((indices, distances, away), axis=1)
     return np.take_along_axis(indices, order, axis=1)
@@ -108,9 +109,9 @@ def subregions(positions: Positions, size: int) -> Index:
 
 def nearest_places(positions: Positions) -> Index:
     """Row (N,) of each place's nearest neighbour in its group, -1 if it is alone; without rings of more than two."""
-    found = find_neighborhoods(positions, 2)
+    near = find_neighborhoods(positions, 2)
     own = np.arange(len(positions))
-    indices = found.indices
+    indices = near.indices
     nearest = native(np.where(indices[:, 0] == own, indices[:, 1], indices[:, 0]), np.int64).copy()
     open_rings(nearest)
     return nearest

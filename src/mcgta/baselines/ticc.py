@@ -234,7 +234,7 @@ class FastTICC(Baseline):
         costs = np.where(np.append(windows.first[1:], True), 0.0, float(self.beta))
         with _seeded(task.seed), threadpool_limits(limits=1), contextlib.redirect_stdout(io.StringIO()):
             try:
-                found = package.ticc_joint_labels(
+                fitted = package.ticc_joint_labels(
                     [task.X[rows] for rows in series],
                     window_size=int(self.window),
                     num_clusters=int(self.n_clusters),
@@ -248,15 +248,17 @@ class FastTICC(Baseline):
                     f"window={self.window} rows ({type(error).__name__}: {error}); it cannot refill a cluster that died out "
                     "where others have few windows, nor fit constant rows or a single cluster; TICC can"
                 ) from error
-        before, after = (self.window - 1) // 2, self.window // 2
-        inner = [np.array(labels[before : len(labels) - after], dtype=np.int64) for labels in found.point_labels]
+        before = (self.window - 1) // 2
+        after = self.window // 2
+        inner = [np.array(labels[before : len(labels) - after], dtype=np.int64) for labels in fitted.point_labels]
         return windows.spread(np.concatenate(inner), len(task.X))
 
 
 @contextlib.contextmanager
 def _seeded(seed: int) -> Iterator[None]:
     """Seed the global generators that the package draws from, and put them back as they were."""
-    numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002 - it has no other way to be seeded
+    numpy_state = np.random.get_state()  # noqa: NPY002 - it has no other way to be seeded
+    python_state = random.getstate()
     np.random.seed(seed % 2**32)  # noqa: NPY002
     random.seed(seed)
     try:

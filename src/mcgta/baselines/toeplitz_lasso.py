@@ -172,13 +172,16 @@ class _Run:
 def _alternate(S: Array, weights: Array, form: _Structure, start: Array, gap: float, max_iter: int) -> _Run:
     """Run ADMM in scaled units, ``weights`` (B, P) being the penalty of each parameter's entries."""
     count, size, _ = S.shape
-    best, bound = form.average(start), np.full(count, -np.inf)
+    best = form.average(start)
+    bound = np.full(count, -np.inf)
     least = _objectives(S, weights, form, best)
-    primal, dual = np.zeros(count), np.zeros(count)
+    primal = np.zeros(count)
+    dual = np.zeros(count)
     turns = np.zeros(count, dtype=np.int64)
     # What is still going: its problems, and X, Y, Z, the parameters of Z, and the step sizes.
     left = np.arange(count)
-    Z, z = start.copy(), best.copy()
+    Z = start.copy()
+    z = best.copy()
     rho: Array = np.ones(count)
     Y = np.linalg.inv(Z) - S  # for which the first X is Z
     for turn in range(1, max_iter + 1):
@@ -186,7 +189,8 @@ def _alternate(S: Array, weights: Array, form: _Structure, start: Array, gap: fl
         X = _dense(step * Z - Y - S[left], rho)
         mixed = _RELAXED * X + (1 - _RELAXED) * Z
         V = mixed + Y / step
-        average, before = form.average(V), Z
+        average = form.average(V)
+        before = Z
         z = np.sign(average) * np.maximum(np.abs(average) - weights[left] / rho[:, None], 0.0)
         Z = z[:, form.parameter]
         Y = step * (V - Z)
@@ -196,13 +200,18 @@ def _alternate(S: Array, weights: Array, form: _Structure, start: Array, gap: fl
         dual[left] = rho * np.sqrt(((Z - before) ** 2).mean(axis=(1, 2)))
         turns[left] = turn
         bound[left] = np.maximum(bound[left], _log_det(S[left] + Y) + size)
-        found = _objectives(S[left], weights[left], form, z)
-        better = found < least[left]
-        best[left[better]], least[left[better]] = z[better], found[better]
+        objectives = _objectives(S[left], weights[left], form, z)
+        better = objectives < least[left]
+        best[left[better]] = z[better]
+        least[left[better]] = objectives[better]
         if turn <= _BALANCE_UNTIL:
             rho = _balance(rho, primal[left], dual[left], X, Y)
         going = ~(least[left] - bound[left] <= gap)
-        left, Z, Y, z, rho = left[going], Z[going], Y[going], z[going], rho[going]
+        left = left[going]
+        Z = Z[going]
+        Y = Y[going]
+        z = z[going]
+        rho = rho[going]
         if left.size == 0:
             break
     if left.size:
@@ -232,12 +241,14 @@ def _along(S: Array, weights: Array, form: _Structure, good: Array, last: Array)
 
     The objective is convex and infinite outside, so the way from the last iterate into the inside cannot miss what it is worth.
     """
-    best, least = good, _objectives(S, weights, form, good)
+    best = good
+    least = _objectives(S, weights, form, good)
     for share in _SEGMENT:
         point = last + share * (good - last)
-        found = _objectives(S, weights, form, point)
-        better = found < least
-        best, least = np.where(better[:, None], point, best), np.where(better, found, least)
+        objectives = _objectives(S, weights, form, point)
+        better = objectives < least
+        best = np.where(better[:, None], point, best)
+        least = np.where(better, objectives, least)
     return best
 
 

@@ -100,7 +100,8 @@ def local_moments(models: LocalModels, X: Array) -> Array:
     i, j = np.triu_indices(X.shape[1])
     table = np.column_stack([models.means, models.covariances[:, i, j]])
     table -= table.mean(axis=0)
-    scale, spread = table.std(axis=0), X.std(axis=0)
+    scale = table.std(axis=0)
+    spread = X.std(axis=0)
     # A column that varies by rounding only must not be blown up.
     rounding = 1e-12 * np.concatenate([np.abs(X).max(axis=0), spread[i] * spread[j]])
     return table / np.where(scale > rounding, scale, 1.0)

@@ -162,7 +162,8 @@ def _arff_record(line: str, name: str, at: int) -> Record:
     """Read values and a class, separated by commas; several channels are quoted and separated by a written line feed."""
     if line[0] in "'\"":
         body, quote, label = line[1:].rpartition(line[0])
-        channels, label = body.split(r"\n"), label.lstrip(", ")
+        channels = body.split(r"\n")
+        label = label.lstrip(", ")
     else:
         body, quote, label = line.rpartition(",")
         channels = [body]

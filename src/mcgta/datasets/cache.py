@@ -49,9 +49,9 @@ class DataFile:
         for folder in folders:
             for name in self.names:
                 for pattern in (name, f"*/{name}"):
-                    found = sorted(path for path in folder.glob(pattern) if path.is_file())
-                    if found:
-                        return found[0]
+                    matches = sorted(path for path in folder.glob(pattern) if path.is_file())
+                    if matches:
+                        return matches[0]
         return None
 
     def describe(self) -> str:
@@ -106,7 +106,8 @@ def locate(name: str, forms: Forms, *, data_home: Folder = None, download: bool 
         try:
             return form, [file.find(folders) or fetch(file, data_home=data_home) for file in files]
         except ImportError as error:
-            reasons, cause = ["Downloads need pooch: pip install 'mcgta[data]'."], error
+            reasons = ["Downloads need pooch: pip install 'mcgta[data]'."]
+            cause = error
         except OSError as error:
             reasons.append(f"Downloading {form} failed: {type(error).__name__}: {error}")
             cause = error

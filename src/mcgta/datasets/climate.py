@@ -72,7 +72,9 @@ def load_climate(*, data_home: Folder = None, download: bool = True) -> DataSet:
 
 def _read_climate(path: Path) -> DataSet:
     """Read a table of places with a header."""
-    places, rows, labels = [], [], []
+    places = []
+    rows = []
+    labels = []
     features: list[str] = []
     for at, row in read_csv(path):
         lon, lat, label = (_pick(row, words, path) for words in (("lon", "longitude"), ("lat", "latitude"), _LABELS))
@@ -91,11 +93,11 @@ def _read_climate(path: Path) -> DataSet:
 
 def _pick(row: Mapping[str, str], words: tuple[str, ...], path: Path) -> str:
     """Return the column that goes by one of these names."""
-    found = [word for word in words if word in row]
-    if not found:
+    present = [word for word in words if word in row]
+    if not present:
         raise ValueError(f"{path} has no column {' or '.join(map(repr, words))}; it has {', '.join(row)}")
-    if len(found) > 1:
+    if len(present) > 1:
         raise ValueError(
-            f"{path} has columns {' and '.join(map(repr, found))}, of which there must be one; leave one out"
+            f"{path} has columns {' and '.join(map(repr, present))}, of which there must be one; leave one out"
         )
-    return found[0]
+    return present[0]

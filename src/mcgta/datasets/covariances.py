@@ -26,13 +26,13 @@ def make_covariances(
     times there is none among 200 that is far from those before.
     """
     search = _choose if n_clusters <= _TRIES else _gather
-    found = search(n_clusters, separation, lambda: _draw_candidates(n_features, log_scale, rng))
-    if found is None:
+    covariances = search(n_clusters, separation, lambda: _draw_candidates(n_features, log_scale, rng))
+    if covariances is None:
         raise ValueError(
             f"separation={separation} is too large for n_clusters={n_clusters} with n_features={n_features}: "
             "found no covariances"
         )
-    return found
+    return covariances
 
 
 def _draw_candidates(n_features: int, log_scale: float, rng: np.random.Generator) -> Array:
@@ -45,21 +45,23 @@ def _choose(count: int, separation: float, draw_more: Callable[[], Array]) -> Ar
         drawn = draw_more()
         far = _lie_apart(drawn, drawn, separation)
         for first in range(_TRIES):
-            found = [first, *_take(far, far[first], count - 1)]
-            if len(found) == count:
-                return drawn[found]
+            chosen = [first, *_take(far, far[first], count - 1)]
+            if len(chosen) == count:
+                return drawn[chosen]
     return None
 
 
 def _gather(count: int, separation: float, draw_more: Callable[[], Array]) -> Array | None:
     """Add those of each draw that are far from all before them, until there are enough or too many draws add none."""
-    found, idle = draw_more()[:1], 0
-    while len(found) < count and idle < _RESTARTS:
+    gathered = draw_more()[:1]
+    idle = 0
+    while len(gathered) < count and idle < _RESTARTS:
         drawn = draw_more()
-        apart = np.asarray(_lie_apart(drawn, found, separation).all(axis=1))
-        taken = _take(_lie_apart(drawn, drawn, separation), apart, count - len(found))
-        found, idle = np.concatenate([found, drawn[taken]]), idle + (not taken)
-    return found if len(found) == count else None
+        apart = np.asarray(_lie_apart(drawn, gathered, separation).all(axis=1))
+        taken = _take(_lie_apart(drawn, drawn, separation), apart, count - len(gathered))
+        gathered = np.concatenate([gathered, drawn[taken]])
+        idle = idle + (not taken)
+    return gathered if len(gathered) == count else None
 
 
 def _lie_apart(left: Array, right: Array, separation: float) -> Mask:
@@ -73,11 +75,11 @@ def _lie_apart(left: Array, right: Array, separation: float) -> Mask:
 
 def _take(far: Mask, apart: Mask, count: int) -> list[int]:
     """Take the first of those that are ``apart``, the next of them that is far from it, too, and so on, up to ``count``."""
-    found: list[int] = []
-    while len(found) < count and apart.any():
-        found.append(int(apart.argmax()))
-        apart = apart & far[found[-1]]
-    return found
+    taken: list[int] = []
+    while len(taken) < count and apart.any():
+        taken.append(int(apart.argmax()))
+        apart = apart & far[taken[-1]]
+    return taken
 
 
 def perturb(covariance: Array, scales: Array, rng: np.random.Generator, *, limit: float | None = LIMIT) -> Array:
@@ -112,11 +114,11 @@ def rotate(values: Array, rng: np.random.Generator) -> Array:
 def space_centres(count: int, extent: float, spacing: float, rng: np.random.Generator, *, margin: float = 0.0) -> Array:
     """Places (count, 2) uniform in a square of side ``extent``, ``margin`` from its edge and ``spacing`` from each other."""
     for _ in range(_RESTARTS):  # the first few may leave no room for the others
-        found: list[Array] = []
+        centres: list[Array] = []
         for _ in range(1000 * count):
             new = rng.uniform(margin, extent - margin, 2)
-            if all(np.linalg.norm(new - old) >= spacing for old in found):
-                found.append(new)
-            if len(found) == count:
-                return np.array(found)
+            if all(np.linalg.norm(new - old) >= spacing for old in centres):
+                centres.append(new)
+            if len(centres) == count:
+                return np.array(centres)
     raise ValueError(f"spacing={spacing} leaves no room for n_clusters={count} centres in a square of side {extent}")

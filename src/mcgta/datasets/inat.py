@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
 from mcgta.datasets.cache import DataFile, Folder, locate
@@ -105,7 +104,8 @@ def load_inat2018(
                 f"{paths[-1]}: {', '.join(map(repr, unknown))} is no kingdom; there are {', '.join(KINGDOMS)}"
             )
         codes = np.array([_KINGDOM[name] for name in whole.label_names])[whole.labels]
-        X, places = whole.X, whole.positions
+        X = whole.X
+        places = whole.positions
     else:
         embeddings, places, codes = _read_inat(*paths)
         X = _reduce(embeddings, n_components, standardize, paths[2])
@@ -113,7 +113,9 @@ def load_inat2018(
         (west, east), (south, north) = _BOX
         lon, lat = places.T
         kept = (west <= lon) & (lon <= east) & (south <= lat) & (lat <= north) & np.isin(codes, (0, 4))
-        X, places, codes = X[kept], places[kept], codes[kept]
+        X = X[kept]
+        places = places[kept]
+        codes = codes[kept]
     return assemble(INAT, X, codes, positions=places, names=names, feature_names=_components(X))
 
 
@@ -170,7 +172,8 @@ def _read_locations(path: Path) -> dict[Any, tuple[Any, Any]]:
     for at, spot in enumerate(spots):
         if not isinstance(spot, dict) or not _is_id(spot.get("id")):
             raise ValueError(f"{path}: entry {at} must have an 'id' that is a number or a text")
-        lon, lat = spot.get("lon"), spot.get("lat")
+        lon = spot.get("lon")
+        lat = spot.get("lat")
         for value, limit in ((lon, 180), (lat, 90)):
             if value is not None and not (isinstance(value, (int, float)) and abs(value) <= limit):
                 raise ValueError(f"{path}: entry {at} is at {str([lon, lat])[:80]}, which is no longitude and latitude")
@@ -205,10 +208,12 @@ def _reduce(embeddings: Array, count: int, standardize: bool, path: Path) -> Arr
     """Return principal components (N, count); the signs are fixed by scikit-learn, so they are the same each time."""
     if count > min(embeddings.shape):
         raise ValueError(f"n_components={count}, but {path} has embeddings of shape {embeddings.shape}")
+    from sklearn.decomposition import PCA  # costs half a second, and few of the data sets need it
+
     with threadpool_limits(1):  # sums of several threads would depend on their number
-        found = PCA(count, svd_solver="covariance_eigh").fit_transform(embeddings)
-    spread = found.std(axis=0)
-    return np.asarray(found / np.where(spread > 0, spread, 1.0) if standardize else found)
+        components = PCA(count, svd_solver="covariance_eigh").fit_transform(embeddings)
+    spread = components.std(axis=0)
+    return np.asarray(components / np.where(spread > 0, spread, 1.0) if standardize else components)
 
 
 def _kingdom(kind: Mapping[str, Any], path: Path) -> int:

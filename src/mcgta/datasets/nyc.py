@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from mcgta.datasets.cache import DataFile, Folder, locate
@@ -136,6 +135,8 @@ def load_nyc_poi(
         raise ValueError(
             f"n_neighbors={n_neighbors} and n_clusters={n_clusters}, but there are {len(venues.types)} venues"
         )
+    from sklearn.cluster import KMeans  # costs half a second, and few of the data sets need it
+
     mix = mix_types(venues.places, venues.types, n_neighbors)
     with threadpool_limits(1):  # sums of several threads would depend on their number
         labels = KMeans(n_clusters, n_init=10, random_state=random_state).fit_predict(mix)
@@ -205,7 +206,8 @@ def read_venues(path: Path, *, weight: str, min_checkins: int) -> Venues:
     places: dict[str, list[tuple[float, float]]] = defaultdict(list)
     types: dict[str, Counter[str]] = defaultdict(Counter)
     for at, fields in _checkins(path):
-        venue, kind = fields[1].strip(), fields[3].strip()
+        venue = fields[1].strip()
+        kind = fields[3].strip()
         if not venue or not kind:
             raise ValueError(f"{path}, line {at}: a check-in must have a venue and its category")
         lat, lon, offset = (read_number(fields[k], path, at) for k in (4, 5, 6))
@@ -217,7 +219,7 @@ def read_venues(path: Path, *, weight: str, min_checkins: int) -> Venues:
         weeks[venue][local.weekday()] += local.hour if weight == "hour" else 1
         places[venue].append((lon, lat))
         types[venue][kind] += 1
-    names = sorted(venue for venue, found in places.items() if len(found) >= min_checkins)
+    names = sorted(venue for venue, visits in places.items() if len(visits) >= min_checkins)
     if not names:
         raise ValueError(f"min_checkins={min_checkins} leaves no venue of {path}")
     return Venues(
@@ -249,7 +251,7 @@ def read_lots(path: Path, uses: Mapping[int, str]) -> tuple[Array, Index, list[s
 
     They are sorted, so that which of two lots at one place counts does not depend on the order of the file.
     """
-    found: list[tuple[float, float, int, str]] = []
+    lots: list[tuple[float, float, int, str]] = []
     for at, row in read_csv(path):
         for name in ("landuse", "latitude", "longitude"):
             if name not in row:
@@ -262,16 +264,16 @@ def read_lots(path: Path, uses: Mapping[int, str]) -> tuple[Array, Index, list[s
         code = read_number(row["landuse"], path, at)
         if code in uses:
             lon, lat = (read_number(row[name], path, at) for name in ("longitude", "latitude"))
-            found.append((lon, lat, int(code), owner))
-    if not found:
+            lots.append((lon, lat, int(code), owner))
+    if not lots:
         raise ValueError(f"{path} has no lots with land use and place")
-    found.sort()
-    places = read_places(np.array([lot[:2] for lot in found]), path)
-    return places, np.array([lot[2] for lot in found]), [lot[3] for lot in found]
+    lots.sort()
+    places = read_places(np.array([lot[:2] for lot in lots]), path)
+    return places, np.array([lot[2] for lot in lots]), [lot[3] for lot in lots]
 
 
-def _commonest(found: Counter[str]) -> str:
-    return min(found.items(), key=lambda item: (-item[1], item[0]))[0]
+def _commonest(counts: Counter[str]) -> str:
+    return min(counts.items(), key=lambda item: (-item[1], item[0]))[0]
 
 
 def _checkins(path: Path) -> Iterator[tuple[int, list[str]]]:

@@ -184,15 +184,15 @@ def read_table(path: Path) -> Array:
 
 def read_codes(path: Path) -> Index:
     """Read labels, one whole number a line; 4.0 is 4."""
-    found = []
+    codes = []
     for at, line in numbered_lines(path):
         value = read_number(line, path, at)
         if not value.is_integer():
             raise ValueError(f"{path}, line {at}: {line!r} is not a whole number")
         if abs(value) >= _INEXACT:
             raise ValueError(f"{path}, line {at}: {line.strip()[:40]!r} is no label: whole numbers up to 2^53 are")
-        found.append(int(value))
-    return np.array(found, dtype=np.int64)
+        codes.append(int(value))
+    return np.array(codes, dtype=np.int64)
 
 
 def read_number(text: str, path: Path | str, line: int) -> float:

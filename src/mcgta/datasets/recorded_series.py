@@ -80,7 +80,8 @@ def load_pavement(
     )
     if form in plain:
         whole = read_plain(form, paths, PAVEMENT, n_features=_PUBLISHED, names=_PAVEMENTS)
-        X, labels = whole.X[:, :n_features], [whole.label_names[code] for code in whole.labels]
+        X = whole.X[:, :n_features]
+        labels = [whole.label_names[code] for code in whole.labels]
         if X.shape[1] < n_features:
             raise ValueError(f"n_features={n_features}, but {paths[0]} has {X.shape[1]}")
     else:

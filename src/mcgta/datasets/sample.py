@@ -52,7 +52,8 @@ def cut(pieces: Iterator[Rows], covariances: Array, size: int) -> Iterator[Sampl
             held.append((rest[0][:at], rest[1][:at], rest[2][:at]))
             yield gather(iter(held), covariances)
             rest = (rest[0][at:], rest[1][at:], rest[2][at:])
-            held, count = [], 0
+            held = []
+            count = 0
         if len(rest[0]):
             held.append(rest)
             count += len(rest[0])

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.signal import lfilter
 
 from mcgta.datasets.covariances import draw, make_covariances, perturb
 from mcgta.datasets.knobs import check_knobs
@@ -123,10 +122,12 @@ class SeriesRecipe:
 
 
 def correlator(correlation: float) -> Callable[[Array], Array]:
-    """Return what makes independent draws (length, d) a stationary autoregressive series, part after part.
+    """Return a function that makes independent draws (length, d) a stationary autoregressive series, part after part.
 
     It begins with the first of the draws.
     """
+    from scipy.signal import lfilter  # costs a second, and independent draws need none
+
     fresh = np.sqrt(1 - correlation**2)
     state: list[Array] = []
 
@@ -140,7 +141,7 @@ def correlator(correlation: float) -> Callable[[Array], Array]:
 
 
 def scale_maker(total: int, tails: float | None, volatility: float, rng: np.random.Generator) -> Callable[[int], Array]:
-    """Return what gives the next factors, of ``total``.
+    """Return a function that gives the next factors, of ``total``.
 
     They give Gaussian draws the tails of a t distribution and a volatility that comes and goes.
     """
@@ -157,6 +158,8 @@ def scale_maker(total: int, tails: float | None, volatility: float, rng: np.rand
         if tails is not None:
             scales *= np.sqrt((tails - 2) / tail_rng.chisquare(tails, count))
         if volatility:
+            from scipy.signal import lfilter  # costs a second, and draws of constant volatility need none
+
             steps = rng.normal(scale=volatility, size=count)
             logs, held = lfilter([1.0], [1.0, -_PERSISTENCE], steps, zi=held)
             scales *= np.exp(logs)

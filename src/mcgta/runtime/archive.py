@@ -33,7 +33,7 @@ VERSION = 1
 MAX_TREE_BYTES = 4 * 2**20
 """Length of the JSON. Python takes up to 45 times as much to hold it; that of a fit has about 10 kB."""
 
-_MAX_DIRECTORY_BYTES = 2**20
+_MAX_DIRECTORY_BYTES = 2**18
 _TREE = "archive.json"
 _KINDS = "biufUSMm"
 
