@@ -9,6 +9,7 @@ from mcgta.clustering.membership import Membership
 from mcgta.estimator import MCGTA
 from mcgta.inference.null_distribution import NullDistribution
 from mcgta.inference.pair_test import GoodnessOfFit, PairTest, labelling_test, pair_test
+from mcgta.positions.metrics import SpaceTime
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.archive import ArchiveError, load
@@ -52,6 +53,7 @@ __all__ = [
     "PairTest",
     "Positions",
     "Semivariogram",
+    "SpaceTime",
     "Stability",
     "TimeWindows",
     "Tuning",

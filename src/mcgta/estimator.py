@@ -119,9 +119,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         of what two samples of n from one model would show, the mean for the two models; Kullback-Leibler (symmetrised),
         Jensen-Shannon or total variation of the models; squared Euclidean or cosine distance of the features, for which no
         models are fitted.
-    metric : {"auto", "time", "euclidean", "haversine", "spacetime", "precomputed"} or callable
+    metric : {"auto", "time", "euclidean", "haversine", "precomputed"}, Metric or callable
         Distance of positions. "auto" is time for one column, haversine for columns named longitude and latitude
-        (or GeoPandas points in degrees), else euclidean.
+        (or GeoPandas points in degrees), else euclidean. ``SpaceTime(time_scale=...)`` is space and time.
     metric_params : dict or None
         For "spacetime": ``time_scale``, the distance that one unit of time is worth, and ``space``.
     semivariogram : {"spherical", "exponential", "gaussian", "stable", "matern", "empirical"} or Semivariogram
