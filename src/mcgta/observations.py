@@ -176,8 +176,8 @@ def check_squares(X: Array, names: Sequence[Any] | None = None) -> None:
     huge = int(largest.argmax())
     if largest[huge] > MAX_FEATURE:
         raise ValueError(
-            f"X holds {largest[huge]:g}, which is too large to square, in {name_column(huge, names)}; rescale the features to at "
-            f"most {MAX_FEATURE:g}"
+            f"X holds {largest[huge]:g}, which is too large to square, in {name_column(huge, names)}; rescale the features to "
+            f"at most {MAX_FEATURE:g}"
         )
     spread = np.ptp(X, axis=0)
     tiny = np.flatnonzero((spread > 0) & (spread < MIN_FEATURE_SPREAD))

@@ -205,7 +205,7 @@ class SpaceTime(Metric):
     --------
     A second is worth a metre and a half, about the speed of a pedestrian:
 
-    >>> from mcgta.positions.metrics import SpaceTime
+    >>> from mcgta import SpaceTime
     >>> SpaceTime(time_scale=1.5, space="haversine")
     SpaceTime(time_scale=1.5, space='haversine')
     """

@@ -71,7 +71,7 @@ def read_table(positions: Any, n_rows: int, origin: int | None, *, timed: bool) 
 
 
 def _read_geometry(positions: Any, geometry: Any, origin: int | None, *, timed: bool) -> Table:
-    """GeoPandas points, and the datetime column beside them where time is wanted."""
+    """Read GeoPandas points, and the datetime column beside them where time is wanted."""
     kinds = sorted(set(geometry.geom_type.dropna()) - {"Point"})
     if kinds:
         raise ValueError(f"positions holds geometries of type {', '.join(kinds)}; use points, such as their centroids")
@@ -182,7 +182,7 @@ def _read_column(column: Any, name: str) -> tuple[NDArray[Any], str]:
 
 
 def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Columns of Python objects: numbers, dates or datetimes, with or without time zone."""
+    """Read a column of Python objects: numbers, dates or datetimes, with or without time zone."""
     items = values.tolist()
     refuse_rows(np.array([is_missing(item) for item in items], dtype=bool), name)
     if all(isinstance(item, datetime.date) for item in items):
@@ -205,7 +205,7 @@ def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def _measure_time(read: list[tuple[NDArray[Any], str]], origin: int | None) -> tuple[Array, int | None]:
-    """Dates become seconds after the origin: the first date of a fit, kept for later data."""
+    """Turn dates into seconds after the origin: the first date of a fit, kept for later data."""
     out = []
     for values, kind in read:
         if kind == "date":

@@ -29,8 +29,10 @@ TIE = 1e-9
 EARTH_RADIUS = 6_371_008.8
 """Mean radius of the earth in metres (IUGG)."""
 
-FLAT, SPHERE, SPHERE_TIME = 0, 1, 2
-"""Kinds of distance."""
+# Kinds of distance.
+FLAT = 0
+SPHERE = 1
+SPHERE_TIME = 2
 
 
 _atan2 = scalar(math.atan2, 2)
@@ -53,7 +55,8 @@ def place_distance(points: Any, i: Any, others: Any, j: Any, kind: Any) -> Any:
         return math.sqrt(square)
     apart = along = 0.0
     for k in range(3):
-        shift, total = points[i, k] - others[j, k], points[i, k] + others[j, k]
+        shift = points[i, k] - others[j, k]
+        total = points[i, k] + others[j, k]
         apart += shift * shift
         along += total * total
     arc = 2.0 * EARTH_RADIUS * _atan2(math.sqrt(apart), math.sqrt(along))
@@ -68,7 +71,7 @@ def place_distance(points: Any, i: Any, others: Any, j: Any, kind: Any) -> Any:
 
 
 def distance_table(points: Array, others: Array, kind: int) -> Array:
-    """Distances from each of ``points`` (R, q) to each of ``others`` (C, q), as (R, C)."""
+    """Return the distances from each of ``points`` (R, q) to each of ``others`` (C, q), as (R, C)."""
     out = np.empty((points.shape[0], others.shape[0]))
     _distance_table(native(points), native(others), kind, out)
     return out
@@ -82,7 +85,7 @@ def _distance_table(points: Any, others: Any, kind: Any, out: Any) -> None:
 
 
 def pair_distances(points: Array, i: Index, j: Index, kind: int) -> Array:
-    """Distance of each pair of rows (i, j); these broadcast, and count from the end where they are negative."""
+    """Return the distance of each pair of rows (i, j); these broadcast, and count from the end where they are negative."""
     count = points.shape[0]
     shape = np.broadcast_shapes(i.shape, j.shape)
     i, j = (np.broadcast_to(np.where(rows < 0, rows + count, rows), shape).ravel() for rows in (i, j))
@@ -99,5 +102,6 @@ def _pair_distances(points: Any, i: Any, j: Any, kind: Any, out: Any) -> None:
 
 def unit_vectors(degrees: Array) -> Array:
     """Map (longitude, latitude) in degrees to points (..., 3) on the unit sphere."""
-    lon, lat = np.radians(degrees[..., 0]), np.radians(degrees[..., 1])
+    lon = np.radians(degrees[..., 0])
+    lat = np.radians(degrees[..., 1])
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
