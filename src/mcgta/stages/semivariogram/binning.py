@@ -16,12 +16,13 @@ from mcgta.runtime.types import Array, Index
 MAX_BINS = 10_000
 """Bins of a semivariogram at most; the curve is read in tens of them, and each takes time and memory."""
 
-_TILE = 1024
+_TILE_ROWS = 1024
 # Places that are all farther apart than half of the largest distance: no more fit into four dimensions, even where distances
 # are up to pi / 2 times those of points.
 _FEW_PLACES = 1400
-_MANY = 2000  # observations
-_NEIGHBORS, _ASKED = 8, 256
+_LONG_SERIES_ROWS = 2000  # observations
+_NEAR_PLACES = 8
+_ASKED_PLACES = 256
 
 
 def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_lag: float | None) -> Array:
@@ -43,7 +44,7 @@ def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_la
                 "positions: all observations of each group are at one place, so there is no distance to look at"
             )
         max_lag = max(largest / 2, least)
-        if len(positions) > _MANY and bins > 1 and (near := _typical(positions)) > 0:
+        if len(positions) > _LONG_SERIES_ROWS and bins > 1 and (near := _typical(positions)) > 0:
             power = max(2.0, np.log(max_lag / near) / np.log(bins))
             return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** power, dtype=np.float64)
     return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** 2, dtype=np.float64)
@@ -70,16 +71,19 @@ def extent(positions: Positions) -> tuple[float, float]:
     if positions.points is None:
         least, largest = _measure(positions)
         return (least if np.isfinite(least) else 0.0), largest
-    least, largest = np.inf, 0.0
+    least = np.inf
+    largest = 0.0
     for code in np.unique(positions.groups):
         members = np.flatnonzero(positions.groups == code)
         _, chosen = np.unique(positions.points[members], axis=0, return_index=True)
         places = members[chosen]
         if places.size <= _FEW_PLACES:
             low, high = _measure(positions.take(places))
-            least, largest = min(least, low), max(largest, high)
+            least = min(least, low)
+            largest = max(largest, high)
         else:
-            least, largest = 0.0, max(largest, _farthest(positions.take(places)))
+            least = 0.0
+            largest = max(largest, _farthest(positions.take(places)))
     return (least if np.isfinite(least) else 0.0), largest
 
 
@@ -92,10 +96,10 @@ def _typical(positions: Positions) -> float:
         return 0.0
     code = np.bincount(positions.groups).argmax()
     points = np.unique(positions.points[positions.groups == code], axis=0)
-    if points.shape[0] <= _NEIGHBORS:
+    if points.shape[0] <= _NEAR_PLACES:
         return 0.0
-    asked = points[np.linspace(0, points.shape[0] - 1, _ASKED).astype(int)]
-    return float(np.median(KDTree(points).query(asked, k=[_NEIGHBORS + 1])[0]))
+    asked = points[np.linspace(0, points.shape[0] - 1, _ASKED_PLACES).astype(int)]
+    return float(np.median(KDTree(points).query(asked, k=[_NEAR_PLACES + 1])[0]))
 
 
 def bin_of(distance: Array, edges: Array, rounding: float) -> Index:
@@ -120,17 +124,21 @@ def _farthest(positions: Positions) -> float:
         return float(positions.of_pairs(np.arange(len(positions)), other).max())
     order, nodes = build_tree(points, np.ones(points.shape[1]))
     boxes = bound_boxes(points[order], nodes)
-    best, at = 0.0, order[:1]
+    best = 0.0
+    at = order[:1]
     for _ in range(4):  # from a place to the farthest from it
         distance = positions.between(at, order)[0]
-        at, best = order[[distance.argmax()]], max(best, float(distance.max()))
-    left, right = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        at = order[[distance.argmax()]]
+        best = max(best, float(distance.max()))
+    left = np.zeros(1, dtype=np.int64)
+    right = np.zeros(1, dtype=np.int64)
     while left.size:
         first = order[nodes[left, 0]], order[nodes[right, 0]]
         best = max(best, float(positions.of_pairs(*first).max()))
         most = _at_most(boxes[left], boxes[right], positions.kind)
         open_ = np.argsort(-most, kind="stable")[: np.count_nonzero(most > best)]
-        left, right = left[open_], right[open_]
+        left = left[open_]
+        right = right[open_]
         leaves = (nodes[left, 2] < 0) & (nodes[right, 2] < 0)
         for u, v in zip(left[leaves].tolist(), right[leaves].tolist(), strict=True):
             if _at_most(boxes[[u]], boxes[[v]], positions.kind)[0] > best:
@@ -158,7 +166,8 @@ def _halve(left: Index, right: Index, nodes: Index) -> tuple[Index, Index]:
     size = nodes[:, 1] - nodes[:, 0]
     same = left == right
     swap = (nodes[left, 2] < 0) | ((nodes[right, 2] >= 0) & (size[right] > size[left]))
-    large, small = np.where(swap, right, left)[~same], np.where(swap, left, right)[~same]
+    large = np.where(swap, right, left)[~same]
+    small = np.where(swap, left, right)[~same]
     child = nodes[left[same], 2]
     return (
         np.concatenate([nodes[large, 2], nodes[large, 2] + 1, child, child, child + 1]),
@@ -168,8 +177,9 @@ def _halve(left: Index, right: Index, nodes: Index) -> tuple[Index, Index]:
 
 def _measure(positions: Positions) -> tuple[float, float]:
     """Least and largest positive finite distance, by all of them; infinity and zero where there are none."""
-    least, largest = np.inf, 0.0
-    for rows, cols in triangle(len(positions), _TILE):
+    least = np.inf
+    largest = 0.0
+    for rows, cols in triangle(len(positions), _TILE_ROWS):
         distance = positions.between(rows, cols)
         distance = distance[np.isfinite(distance) & (distance > 0)]
         largest = max(largest, float(distance.max(initial=0.0)))
