@@ -189,7 +189,7 @@ def test_many_features_leave_no_warning_filter_behind():
     neighborhoods = find_neighborhoods(read_positions(None, 120), 60)
     before = list(warnings.filters)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local_models, "_TILE", 60)
+        patch.setattr(local_models, "_MOST_ROWS", 60)
         one = fit_local_models(X, neighborhoods, alpha=0.1)
         two = on_threads(2, lambda: fit_local_models(X, neighborhoods, alpha=0.1))
     assert list(warnings.filters) == before

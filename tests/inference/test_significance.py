@@ -188,7 +188,7 @@ def test_the_share_of_pairs_that_pass_at_a_level_is_that_of_their_p_values(fitte
 
 def test_many_pairs_are_sampled_and_that_is_said(fitted, monkeypatch):
     whole = fitted.goodness_of_fit(level=0.2)
-    monkeypatch.setattr("mcgta.inference.pair_test._MOST", 2000)
+    monkeypatch.setattr("mcgta.inference.pair_test._MOST_TESTED_PAIRS", 2000)
     some = fitted.goodness_of_fit(level=0.2)
     assert (some.tested, some.sampled) == (2000, True)
     assert "of a sample of 2000 pass" in str(some)

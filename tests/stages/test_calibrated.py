@@ -212,7 +212,7 @@ def test_one_radius_serves_loud_and_quiet_states(seed):
 
 @pytest.mark.parametrize("scales", [0.0, 0.3, 1.5])
 def test_a_sampled_semivariogram_is_that_of_all_pairs_within_its_errors(scales, monkeypatch):
-    monkeypatch.setattr(empirical, "SMALL", 0)
+    monkeypatch.setattr(empirical, "ALL_PAIRS_ROWS", 0)
     compared, places = compare_models(random_models(5, 700, scales=scales), "calibrated"), read_positions(None, 700)
     found, exact = (empirical_semivariogram(compared, places, bins=8, error=error) for error in (5e-2, 0.0))
     assert (found.errors[found.counts > 10_000] > 0).all()

@@ -70,7 +70,7 @@ def test_a_census_along_time_is_that_of_the_table_of_distances():
     positions = places("series", 400)
     points = np.random.default_rng(2).normal(size=(400, 3))
     edges = make_edges(positions, 20, None)
-    one, two = TimeCensus(positions, edges, points, None), TableCensus(positions, edges, points, 2)
+    one, two = (kind(positions, edges, points) for kind in (TimeCensus, TableCensus))
     np.testing.assert_array_equal(one.counts, two.counts)
     np.testing.assert_allclose(one.lags, two.lags, rtol=1e-10)
     np.testing.assert_allclose(one.squares, two.squares, rtol=1e-10)
@@ -88,7 +88,7 @@ def test_ranks_that_are_asked_for_twice_come_twice(kind):
 @pytest.fixture
 def sampling(monkeypatch):
     """Sample from 100 observations on."""
-    monkeypatch.setattr(empirical, "SMALL", 100)
+    monkeypatch.setattr(empirical, "ALL_PAIRS_ROWS", 100)
 
 
 @pytest.mark.parametrize("kind", ["time", "series", "plane", "sphere"])

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from mcgta import read_positions
-from mcgta.positions.metrics import SpaceTime
-from mcgta.stages import compare_features, empirical_semivariogram
+from builders.work import on_threads
+from mcgta import compare_features, empirical_semivariogram, read_positions
 from mcgta.stages.semivariogram import pair_counts as pair_census
 from mcgta.stages.semivariogram.binning import bin_of, make_edges
 from mcgta.stages.semivariogram.pair_counts import TableCensus, take_census
@@ -55,7 +54,9 @@ def places(kind, count, seed=0):
 
 def agree(positions, edges, points):
     """Compare the two."""
-    tree, table = TreeCensus(positions, edges, points, 2), TableCensus(positions, edges, points, 2)
+    tree, table = (
+        on_threads(2, lambda kind=kind: kind(positions, edges, points)) for kind in (TreeCensus, TableCensus)
+    )
     np.testing.assert_array_equal(tree.counts, table.counts)
     np.testing.assert_allclose(tree.squares, table.squares, rtol=1e-9)
     np.testing.assert_allclose(tree.lags, table.lags, rtol=3e-6)
@@ -90,7 +91,7 @@ def test_one_wide_bin_has_the_mean_distance_of_all_pairs():
 def test_every_pair_has_one_rank(kind):
     positions = places(kind, 300)
     edges = make_edges(positions, 7, None)
-    census = TreeCensus(positions, edges, np.zeros((300, 1)), 1)
+    census = TreeCensus(positions, edges, np.zeros((300, 1)))
     i, j = census.draw([np.arange(count) for count in census.counts])
     bins = np.repeat(np.arange(7), census.counts)
     np.testing.assert_array_equal(bin_of(positions.of_pairs(i, j), edges, positions.rounding), bins)
@@ -101,7 +102,7 @@ def test_every_pair_has_one_rank(kind):
 def test_samples_are_even_over_the_pairs_of_a_bin():
     positions = places("plane", 60)
     edges = make_edges(positions, 4, None)
-    census = TreeCensus(positions, edges, np.zeros((60, 1)), 1)
+    census = TreeCensus(positions, edges, np.zeros((60, 1)))
     rng = np.random.default_rng(3)
     size = 20 * census.counts
     i, j = census.draw([np.sort(rng.integers(0, count, 20 * count)) for count in census.counts])
@@ -114,11 +115,11 @@ def test_samples_are_even_over_the_pairs_of_a_bin():
 
 @pytest.mark.parametrize("kind", ["plane", "groups", "sphere"])
 def test_a_tree_gives_the_same_bits_for_any_number_of_threads(kind, monkeypatch):
-    monkeypatch.setattr("mcgta.stages.semivariogram.tree_counts._WORK", 1e5)
+    monkeypatch.setattr("mcgta.stages.semivariogram.tree_counts._TASK_OPERATIONS", 1e5)
     positions = places(kind, 1500)
     edges = make_edges(positions, 10, None)
     points = np.random.default_rng(5).normal(size=(1500, 3))
-    one, two = (TreeCensus(positions, edges, points, n_jobs) for n_jobs in (1, 2))
+    one, two = (on_threads(n_jobs, lambda: TreeCensus(positions, edges, points)) for n_jobs in (1, 2))
     assert len(one._tasks) > 5
     np.testing.assert_array_equal(one.squares, two.squares)
     np.testing.assert_array_equal(one.lags, two.lags)
@@ -135,7 +136,7 @@ def test_many_observations_with_coordinates_are_counted_by_a_tree(monkeypatch):
     take_census(positions, edges, X, advance=told.append)
     assert sum(told) == pair_census.steps(positions, edges)
     found = empirical_semivariogram(compare_features(X), positions)
-    monkeypatch.setattr(pair_census, "LARGE", 10**9)
+    monkeypatch.setattr(pair_census, "TABLE_CENSUS_ROWS", 10**9)
     assert isinstance(take_census(positions, edges, X), TableCensus)
     expected = empirical_semivariogram(compare_features(X), positions)
     np.testing.assert_array_equal(found.counts, expected.counts)
@@ -145,7 +146,7 @@ def test_many_observations_with_coordinates_are_counted_by_a_tree(monkeypatch):
 @pytest.mark.parametrize("unit", [1e-165, 1e-150, 1e100])
 def test_positions_in_any_unit_are_counted_alike(unit):
     positions = read_positions(unit * np.random.default_rng(0).random((400, 2)), 400)
-    table = TableCensus(positions, unit * np.linspace(0, 1, 9), np.zeros((400, 1)), 1)
+    table = TableCensus(positions, unit * np.linspace(0, 1, 9), np.zeros((400, 1)))
     np.testing.assert_array_equal(
-        TreeCensus(positions, unit * np.linspace(0, 1, 9), np.zeros((400, 1)), 1).counts, table.counts
+        TreeCensus(positions, unit * np.linspace(0, 1, 9), np.zeros((400, 1))).counts, table.counts
     )

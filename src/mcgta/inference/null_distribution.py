@@ -27,10 +27,12 @@ from mcgta.runtime.types import Array, Index
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
 
-_MODELS = 64  # local models that samples are drawn from
-_PAIRS, _FEWER_PAIRS, _FEWEST_PAIRS = 4096, 1024, 128
-_MANY = 16  # features beyond which fewer pairs are drawn
-_NUMBERS = 2**20  # features drawn at a time
+_DRAWN_MODELS = 64  # local models that samples are drawn from
+_PAIRS = 4096
+_FEWER_PAIRS = 1024
+_FEWEST_PAIRS = 128
+_MANY_FEATURES = 16  # features beyond which fewer pairs are drawn
+_NUMBERS_AT_A_TIME = 2**20  # features drawn at a time
 
 FitModels = Callable[[Array, Neighborhoods], LocalModels]
 
@@ -68,13 +70,13 @@ class NullDistribution(Archived):
         ratio, overlap = np.broadcast_arrays(np.asarray(ratio, dtype=float), np.asarray(overlap, dtype=float))
         size = self.ratios.shape[1]
         low, part = self._between(overlap)
-        found = np.zeros(ratio.shape)
+        share = np.zeros(ratio.shape)
         for level, ratios in enumerate(self.ratios):
             weight = np.where(low == level, 1 - part, 0.0) + np.where(low + 1 == level, part, 0.0)
             used = weight > 0
             above = size - np.searchsorted(ratios, ratio[used])
-            found[used] += weight[used] * (1 + above) / (1 + size)
-        return np.where(overlap >= 1, 1.0, found)
+            share[used] += weight[used] * (1 + above) / (1 + size)
+        return np.where(overlap >= 1, 1.0, share)
 
     def quantile(self, level: Array | float, overlap: Array | float = 0.0) -> Array:
         """Return the T that a share ``level`` of the pairs stays below, for each level and each overlap (below 1)."""
@@ -114,8 +116,9 @@ def draw_null(
     random_state : seed
     """
     rows = _chosen(models, neighborhoods)
-    n, d = neighborhoods.n_neighbors, models.means.shape[1]
-    wanted = _FEWEST_PAIRS if slow else _PAIRS if d <= _MANY else _FEWER_PAIRS
+    n = neighborhoods.n_neighbors
+    d = models.means.shape[1]
+    wanted = _FEWEST_PAIRS if slow else _PAIRS if d <= _MANY_FEATURES else _FEWER_PAIRS
     pairs = -(-wanted // max(rows.size, 1))
     fresh = np.unique(_halvings(n)[[0, 1, -1]])[::-1] if slow else _halvings(n)
     if rows.size == 0:  # without spread nothing differs by chance
@@ -123,8 +126,8 @@ def draw_null(
     values, axes = np.linalg.eigh(models.covariances[rows])
     roots = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     weights = neighborhoods.part(rows)[1]
-    found = []
-    parts = tiles(rows.size, max(1, _NUMBERS // (2 * pairs * n * d)))
+    simulated = []
+    parts = tiles(rows.size, max(1, _NUMBERS_AT_A_TIME // (2 * pairs * n * d)))
     with stage("null distribution", len(parts)) as advance:
         for part in parts:
             draws = [
@@ -132,9 +135,9 @@ def draw_null(
                 for k in range(part.start, part.stop)
             ]
             X, turns = (np.concatenate(arrays) for arrays in zip(*draws, strict=True))
-            found.append(_ratios(X, turns, np.repeat(weights[part], pairs, axis=0), fresh, fit))
+            simulated.append(_ratios(X, turns, np.repeat(weights[part], pairs, axis=0), fresh, fit))
             advance(1)
-    ratios = np.concatenate(found, axis=1)
+    ratios = np.concatenate(simulated, axis=1)
     ratios = np.sort(ratios[:, np.isfinite(ratios).all(axis=0)], axis=1)
     if ratios.shape[1] == 0:
         raise ValueError(f"none of the {rows.size * pairs} simulated pairs of models could be fitted")
@@ -145,7 +148,7 @@ def _chosen(models: LocalModels, neighborhoods: Neighborhoods | TimeWindows) -> 
     """Rows spread evenly over those with a model that has some spread."""
     variance = np.trace(models.covariances, axis1=1, axis2=2)
     rows = np.flatnonzero(models.fitted & neighborhoods.complete & np.isfinite(variance) & (variance > 0))
-    return rows[np.unique(np.linspace(0, rows.size - 1, min(rows.size, _MODELS)).astype(np.int64))]
+    return rows[np.unique(np.linspace(0, rows.size - 1, min(rows.size, _DRAWN_MODELS)).astype(np.int64))]
 
 
 def _halvings(n: int) -> Index:
@@ -163,7 +166,8 @@ def _ratios(X: Array, turns: Index, weights: Array, fresh: Index, fit: FitModels
     """T (L, P) of samples (P, 2, n, d), the second made of the first by replacing some, for each number of these."""
     count, _, n, d = X.shape
     first = np.arange(count)[:, None] * 2 * n + np.arange(n)
-    flat, square = X.reshape(-1, d), (weights**2).sum(axis=1)
+    flat = X.reshape(-1, d)
+    square = (weights**2).sum(axis=1)
 
     def fitted(members: Index) -> tuple[Array, Array]:
         near = Neighborhoods(
@@ -171,8 +175,10 @@ def _ratios(X: Array, turns: Index, weights: Array, fresh: Index, fit: FitModels
         )
         models = fit(flat, near)
         bad = list(models.failures)
-        means, covs = models.means.copy(), models.covariances.copy()
-        means[bad], covs[bad] = 0.0, 0.0
+        means = models.means.copy()
+        covs = models.covariances.copy()
+        means[bad] = 0.0
+        covs[bad] = 0.0
         c = chance(means, covs, 1 / square)
         c[bad] = np.nan
         return pack(means, covs), c

@@ -20,9 +20,9 @@ from mcgta.runtime.types import Array, Index, Labels
 from mcgta.stages.loss import Loss
 from mcgta.stages.semivariogram.binning import bin_of
 
-_TILE = 1024
-_PAIRS_TILE = 8192
-_MOST = 200_000
+_TILE_ROWS = 1024
+_TILE_PAIRS = 8192
+_MOST_TESTED_PAIRS = 200_000
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ class GoodnessOfFit(Archived):
 
 def pair_test(loss: Loss, i: int, j: int) -> PairTest:
     """Test whether two observations differ no more than their distance lets expect."""
-    rows, cols = np.array([i]), np.array([j])
+    rows = np.array([i])
+    cols = np.array([j])
     distance = loss.positions.of_pairs(rows, cols)
     value = loss.dissimilarity.of_pairs(rows, cols)
     threshold = float(loss.threshold(distance)[0])
@@ -123,15 +124,18 @@ def labelling_test(loss: Loss, labels: Labels, *, edges: Array | None = None) ->
     """Count the pairs within clusters that pass, by distance bin (those of the semivariogram by default)."""
     edges = np.asarray(loss.semivariogram.edges if edges is None else edges, dtype=np.float64)
     edges = np.r_[0.0, edges[edges > 0], np.inf]
-    pieces = pairs_within(labels, _TILE)
+    pieces = pairs_within(labels, _TILE_ROWS)
 
     def look(piece: tuple[Index, Index, bool]) -> tuple[Index, Index]:
         rows, cols, halved = piece
-        value, distance = loss.dissimilarity.between(rows, cols), loss.positions.between(rows, cols)
+        value = loss.dissimilarity.between(rows, cols)
+        distance = loss.positions.between(rows, cols)
         if halved:
             once = np.triu(np.ones(value.shape, dtype=bool), 1)
-            value, distance = value[once], distance[once]
-        value, distance = value.ravel(), distance.ravel()
+            value = value[once]
+            distance = distance[once]
+        value = value.ravel()
+        distance = distance.ravel()
         where = bin_of(distance, edges, loss.positions.rounding)
         inside = where >= 0
         passes = inside & (value <= loss.threshold(distance))
@@ -148,22 +152,29 @@ def labelling_test(loss: Loss, labels: Labels, *, edges: Array | None = None) ->
 
 
 def calibrated_test(
-    found: GoodnessOfFit, loss: Loss, labels: Labels, significance: Significance, level: float, *, random_state: int = 0
+    uncalibrated: GoodnessOfFit,
+    loss: Loss,
+    labels: Labels,
+    significance: Significance,
+    level: float,
+    *,
+    random_state: int = 0,
 ) -> GoodnessOfFit:
-    """Add to what was found how many pairs within clusters pass the calibrated test; beyond 200,000 a sample of them."""
+    """Add how many pairs within clusters pass the calibrated test, from a sample beyond 200,000 pairs."""
     count = count_within(labels)
-    ranks = np.arange(min(count, _MOST))
-    if count > _MOST:
-        ranks = np.sort(np.random.default_rng(random_state).integers(0, count, _MOST))
+    ranks = np.arange(min(count, _MOST_TESTED_PAIRS))
+    if count > _MOST_TESTED_PAIRS:
+        ranks = np.sort(np.random.default_rng(random_state).integers(0, count, _MOST_TESTED_PAIRS))
     i, j = draw_within(labels, ranks)
 
     def look(part: slice) -> int:
         value = loss.dissimilarity.of_pairs(i[part], j[part])
         return int(np.count_nonzero(significance.p_values(value, i[part], j[part]) > level))
 
-    accepted, parts = 0, tiles(i.size, _PAIRS_TILE)
+    accepted = 0
+    parts = tiles(i.size, _TILE_PAIRS)
     with stage("calibrated test", len(parts)) as advance:
         for passing in run(look, parts):
             accepted += passing
             advance(1)
-    return replace(found, level=level, tested=i.size, accepted=accepted)
+    return replace(uncalibrated, level=level, tested=i.size, accepted=accepted)

@@ -20,7 +20,7 @@ from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.pair_counts import take_census
 from mcgta.stages.shared_neighbors import overlaps
 
-_DRAWN = 256  # pairs of each bin whose overlap is looked at
+_DRAWN_PAIRS = 256  # pairs of each bin whose overlap is looked at
 _QUANTILES = (np.arange(128) + 0.5) / 128
 
 
@@ -75,13 +75,14 @@ class Significance:
             )
         drawn = [
             np.arange(count)
-            if count <= _DRAWN
-            else np.sort(np.random.default_rng([random_state, k]).integers(0, count, _DRAWN))
+            if count <= _DRAWN_PAIRS
+            else np.sort(np.random.default_rng([random_state, k]).integers(0, count, _DRAWN_PAIRS))
             for k, count in enumerate(counts.tolist())
         ]
         i, j = census.draw(drawn)
         weights = np.repeat(counts / np.maximum([part.size for part in drawn], 1), [part.size for part in drawn])
-        shared, expected = overlaps(self.neighborhoods, i, j), semivariogram.expected(positions.of_pairs(i, j))
+        shared = overlaps(self.neighborhoods, i, j)
+        expected = semivariogram.expected(positions.of_pairs(i, j))
         chance = (1 - shared) * self.null.quantile(_QUANTILES, shared)
         rest = np.stack([expected - chance * self.scale[rows] for rows in (i, j)])
         return _weighted_quantile(rest.ravel(), np.broadcast_to(weights, rest.shape).ravel(), level)

@@ -19,7 +19,7 @@ from mcgta.stages.semivariogram.curve import Semivariogram
 PENALTIES = ("within_range", "unconditional", "no_hinge")
 """Which pairs are penalised; see :class:`Loss`."""
 
-_TILE = 1024
+_TILE_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +100,13 @@ class Loss:
             table[every[rows][:, None] == every[cols][None, :]] = 0.0
         return table
 
-    def matrix(self, *, tile: int = _TILE) -> Array:
+    def matrix(self, *, tile: int = _TILE_ROWS) -> Array:
         """Return the whole table (N, N), symmetric with a zero diagonal."""
         return symmetric_table(self.between, len(self), tile, name="loss")
 
     def objective(self, labels: Labels) -> Objective:
         """Sum the loss over the pairs within clusters, all of which are compared."""
-        pieces = pairs_within(labels, _TILE)
+        pieces = pairs_within(labels, _TILE_ROWS)
 
         def add_up(piece: tuple[Index, Index, bool]) -> tuple[float, float, int]:
             rows, cols, halved = piece
@@ -118,9 +118,13 @@ class Loss:
                 penalised = float(self.beta * penalty[once].sum())
             return float(value[once].sum()), penalised, int(once.sum())
 
-        plain, penalised, pairs = 0.0, 0.0, 0
+        plain = 0.0
+        penalised = 0.0
+        pairs = 0
         with stage("objective", len(pieces)) as advance:
             for part in run(add_up, pieces):
-                plain, penalised, pairs = plain + part[0], penalised + part[1], pairs + part[2]
+                plain = plain + part[0]
+                penalised = penalised + part[1]
+                pairs = pairs + part[2]
                 advance(1)
         return Objective(plain + penalised, plain, penalised, pairs)

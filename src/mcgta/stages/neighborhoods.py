@@ -25,8 +25,8 @@ from mcgta.runtime.archive import Archived
 from mcgta.runtime.parallel import tiles
 from mcgta.runtime.types import Array, Index, Mask
 
-_TILE = 8192
-_ENTRIES = 2**20  # distances that are looked at at a time
+_TILE_ROWS = 8192
+_TILE_ENTRIES = 2**20  # distances that are looked at at a time
 
 
 def _epanechnikov(u: Array) -> Array:
@@ -267,16 +267,17 @@ def find_neighborhoods(
         ordered = members[np.lexsort([*positions.coordinates[members].T[::-1], np.zeros(members.size)])]
         indices[wanted] = np.sort(search(positions, centers[wanted], ordered, n_neighbors), axis=1)
     distances = np.empty(indices.shape)
-    for part in tiles(centers.size, _TILE):
-        found = indices[part, :1] >= 0
-        measured = positions.of_pairs(centers[part, None], np.where(found, indices[part], 0))
-        distances[part] = np.where(found, measured, np.nan)
+    for part in tiles(centers.size, _TILE_ROWS):
+        complete = indices[part, :1] >= 0
+        measured = positions.of_pairs(centers[part, None], np.where(complete, indices[part], 0))
+        distances[part] = np.where(complete, measured, np.nan)
     return Neighborhoods(centers, indices, distances, _weigh(distances, weights))
 
 
 def _windows(positions: Positions, n: int, weights: str) -> TimeWindows | None:
     """Find the neighbourhoods as windows, where rows are in order of group and time and all neighbourhoods are some."""
-    times, groups = positions.coordinates[:, 0], positions.groups
+    times = positions.coordinates[:, 0]
+    groups = positions.groups
     changes = groups[1:] != groups[:-1]
     if not ((groups[1:] >= groups[:-1]) & (changes | (times[1:] >= times[:-1]))).all():
         return None
@@ -302,7 +303,7 @@ def _weigh(distances: Array, weights: str) -> Array:
 
 def _effective(neighborhoods: Neighborhoods | TimeWindows) -> Array:
     out = np.empty(len(neighborhoods))
-    for part in tiles(out.size, _TILE):
+    for part in tiles(out.size, _TILE_ROWS):
         out[part] = 1.0 / (neighborhoods.part(part)[1] ** 2).sum(axis=1)
     return out
 
@@ -310,8 +311,9 @@ def _effective(neighborhoods: Neighborhoods | TimeWindows) -> Array:
 def _from_matrix(positions: Positions, rows: Index, ordered: Index, n: int) -> Index:
     """Search the table of distances, row by row."""
     out = np.full((rows.size, n), -1, dtype=np.intp)
-    for few in tiles(rows.size, max(1, _ENTRIES // ordered.size)):
-        part, start = rows[few], few.start
+    for few in tiles(rows.size, max(1, _TILE_ENTRIES // ordered.size)):
+        part = rows[few]
+        start = few.start
         table = positions.between(part, ordered)
         others = np.isfinite(table) & (part[:, None] != ordered[None, :])
         enough = np.flatnonzero(others.sum(axis=1) >= n - 1)
@@ -324,7 +326,7 @@ def _from_tree(positions: Positions, rows: Index, ordered: Index, n: int) -> Ind
     """Search a tree over points that never overstate a distance, widening until no outsider can be closer or tied."""
     points = positions.points
     assert points is not None
-    # Of many observations at one place only the first n can be anybody's neighbours, so a heap of equal positions
+    # Of many observations at one place only the first n can be neighbours of others, so a heap of equal positions
     # (a thousand photos with one geotag) costs no more than a place with n of them.
     place = np.r_[True, np.any(points[ordered[1:]] != points[ordered[:-1]], axis=1)]
     first = np.maximum.accumulate(np.where(place, np.arange(ordered.size), 0))
@@ -335,10 +337,11 @@ def _from_tree(positions: Positions, rows: Index, ordered: Index, n: int) -> Ind
     width = min(candidates.size, n + 8)
     while pending.size:
         unsettled = []
-        for start in range(0, pending.size, _TILE):
-            part = pending[start : start + _TILE]
+        for start in range(0, pending.size, _TILE_ROWS):
+            part = pending[start : start + _TILE_ROWS]
             reach, near = tree.query(points[rows[part]], k=width)
-            reach, near = reach.reshape(part.size, width), near.reshape(part.size, width)
+            reach = reach.reshape(part.size, width)
+            near = near.reshape(part.size, width)
             near = candidates[near]
             exact = positions.of_pairs(rows[part][:, None], near)
             chosen, limit = _pick(rows[part], near, exact, n, positions.rounding, rank=ordered)

@@ -15,8 +15,9 @@ from mcgta.runtime.types import Array, Index
 MAX_BINS = 10_000
 """Bins of a semivariogram at most; the curve is read in tens of them, and each takes time and memory."""
 
-_MANY = 2000  # observations
-_NEIGHBORS, _ASKED = 8, 256
+_LONG_SERIES_ROWS = 2000  # observations
+_NEAR_PLACES = 8
+_ASKED_PLACES = 256
 
 
 def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_lag: float | None) -> Array:
@@ -38,7 +39,7 @@ def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_la
                 "positions: all observations of each group are at one place, so there is no distance to look at"
             )
         max_lag = max(largest / 2, least)
-        if len(positions) > _MANY and bins > 1 and (near := _typical(positions)) > 0:
+        if len(positions) > _LONG_SERIES_ROWS and bins > 1 and (near := _typical(positions)) > 0:
             power = max(2.0, np.log(max_lag / near) / np.log(bins))
             return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** power, dtype=np.float64)
     return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** 2, dtype=np.float64)
@@ -66,10 +67,10 @@ def _typical(positions: Positions) -> float:
         return 0.0
     code = np.bincount(positions.groups).argmax()
     points = np.unique(positions.points[positions.groups == code], axis=0)
-    if points.shape[0] <= _NEIGHBORS:
+    if points.shape[0] <= _NEAR_PLACES:
         return 0.0
-    asked = points[np.linspace(0, points.shape[0] - 1, _ASKED).astype(int)]
-    return float(np.median(KDTree(points).query(asked, k=[_NEIGHBORS + 1])[0]))
+    asked = points[np.linspace(0, points.shape[0] - 1, _ASKED_PLACES).astype(int)]
+    return float(np.median(KDTree(points).query(asked, k=[_NEAR_PLACES + 1])[0]))
 
 
 def bin_of(distance: Array, edges: Array, rounding: float) -> Index:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,21 +28,22 @@ from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.semivariogram.binning import make_edges
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.fitting import read_off
+from mcgta.stages.semivariogram.models import EMPIRICAL
 from mcgta.stages.semivariogram.pair_counts import steps, take_census
 
 ERROR = 1e-3
 """The relative standard error of each bin that samples are drawn for."""
 
-SMALL = 2000
+ALL_PAIRS_ROWS = 2000
 """Up to this many observations all pairs are compared."""
 
-_TILE = 512
-_FIRST = 512
-_MOST = 2**15
-_TURNS = 4
-_SPARE = 1.2  # by how much samples are larger than the first one lets expect that they must be
-_PAIRS_TILE = 4096
-_LEAST = 1e-6  # values below this share of the largest are not worth a relative error
+_TILE_ROWS = 512
+_FIRST_SAMPLE_PAIRS = 512
+_LARGEST_SAMPLE_PAIRS = 2**15
+_MOST_SAMPLES = 4
+_SAMPLE_RESERVE = 1.2  # by how much samples are larger than the first one lets expect that they must be
+_TILE_PAIRS = 4096
+_NEGLIGIBLE_SHARE = 1e-6  # values below this share of the largest are not worth a relative error
 
 
 def empirical_semivariogram(
@@ -76,24 +78,30 @@ def empirical_semivariogram(
     if not error >= 0:
         raise ValueError(f"error={error!r} must be >= 0, the wanted relative standard error; 0 compares all pairs")
     edges = make_edges(positions, bins, max_lag)
-    if error == 0 or len(positions) <= SMALL:
-        found = _from_all(dissimilarity, positions, edges)
+    if error == 0 or len(positions) <= ALL_PAIRS_ROWS:
+        means = _from_all(dissimilarity, positions, edges)
     else:
-        found = _from_sample(dissimilarity, positions, edges, error, random_state)
-    counts, lags, values, errors = found
-    if not counts.any():
+        means = _from_sample(dissimilarity, positions, edges, error, random_state)
+    if not means.counts.any():
         raise ValueError(f"no pair of observations lies within max_lag={edges[-1]:g} {positions.unit}".rstrip())
-    curve = Semivariogram("empirical", np.nan, np.nan, np.nan, edges, lags, values / 2, counts, unit=positions.unit)
-    return read_off(replace(curve, errors=errors / 2))
+    curve = Semivariogram(
+        EMPIRICAL, np.nan, np.nan, np.nan, edges, means.lags, means.values / 2, means.counts, unit=positions.unit
+    )
+    return read_off(replace(curve, errors=means.errors / 2))
 
 
-Found = tuple[Index, Array, Array, Array]
-"""For each bin: number of pairs, mean distance, mean dissimilarity, standard error of the latter."""
+class _BinMeans(NamedTuple):
+    """For each bin: number of pairs, mean distance, mean dissimilarity, standard error of the latter."""
+
+    counts: Index
+    lags: Array
+    values: Array
+    errors: Array
 
 
-def _from_all(dissimilarity: Dissimilarity, positions: Positions, edges: Array) -> Found:
+def _from_all(dissimilarity: Dissimilarity, positions: Positions, edges: Array) -> _BinMeans:
     """Compare all pairs."""
-    pieces = triangle(len(positions), _TILE)
+    pieces = triangle(len(positions), _TILE_ROWS)
 
     def add_up(piece: tuple[slice, slice]) -> Array:
         rows, cols = piece
@@ -110,12 +118,12 @@ def _from_all(dissimilarity: Dissimilarity, positions: Positions, edges: Array) 
             advance(1)
     seen = sums[0] > 0
     lags, values = (np.divide(total, sums[0], out=np.full(seen.size, np.nan), where=seen) for total in sums[1:])
-    return sums[0].astype(np.int64), lags, values, np.where(seen, 0.0, np.nan)
+    return _BinMeans(sums[0].astype(np.int64), lags, values, np.where(seen, 0.0, np.nan))
 
 
 def _from_sample(
     dissimilarity: Dissimilarity, positions: Positions, edges: Array, error: float, random_state: int
-) -> Found:
+) -> _BinMeans:
     """Compare a sample of the pairs, and correct for what the sample misses.
 
     A first sample of every bin tells how much the residuals vary, and so how large the second must be. As a rule there is no
@@ -127,18 +135,20 @@ def _from_sample(
         census = take_census(positions, edges, points, advance=advance)
         counts = census.counts
         if not counts.any():
-            return counts, census.lags, np.full(counts.size, np.nan), np.full(counts.size, np.nan)
+            return _BinMeans(counts, census.lags, np.full(counts.size, np.nan), np.full(counts.size, np.nan))
         close_of_all = np.maximum(dissimilarity.embedding_scale * census.squares, 0.0)
         # Where rounding is not small against what is wanted, the census knows less than the sample.
         lost = 10 * dissimilarity.embedding_scale * census.rounding > error * close_of_all
         samples = [_Sample(int(count), plain) for count, plain in zip(counts, lost.tolist(), strict=True)]
-        values, errors = np.full(counts.size, np.nan), np.full(counts.size, np.nan)
+        values = np.full(counts.size, np.nan)
+        errors = np.full(counts.size, np.nan)
         open_ = counts > 0
         if dissimilarity.exact_embedding:
-            values, errors = np.where(open_, close_of_all, np.nan), np.where(open_, 0.0, np.nan)
+            values = np.where(open_, close_of_all, np.nan)
+            errors = np.where(open_, 0.0, np.nan)
             open_ &= lost
-        wanted = np.where(open_, np.minimum(counts, _FIRST), 0)
-        for turn in range(_TURNS):
+        wanted = np.where(open_, np.minimum(counts, _FIRST_SAMPLE_PAIRS), 0)
+        for turn in range(_MOST_SAMPLES):
             if not wanted.any():
                 break
             ranks = [sample.draw(int(wanted[k]), [random_state, k, turn]) for k, sample in enumerate(samples)]
@@ -150,12 +160,12 @@ def _from_sample(
                 sample.add(*parts)
             for k in np.flatnonzero(open_):
                 values[k], errors[k] = samples[k].estimate(float(close_of_all[k]))
-            goal = error * np.maximum(values, _LEAST * np.nanmax(values))
+            goal = error * np.maximum(values, _NEGLIGIBLE_SHARE * np.nanmax(values))
             with np.errstate(invalid="ignore", divide="ignore"):
-                needed = _SPARE * np.array([sample.size for sample in samples]) * (errors / goal) ** 2
-            most = np.minimum(counts, _MOST)
+                needed = _SAMPLE_RESERVE * np.array([sample.size for sample in samples]) * (errors / goal) ** 2
+            most = np.minimum(counts, _LARGEST_SAMPLE_PAIRS)
             wanted = np.where(open_ & (errors > goal), np.minimum(most, np.ceil(needed)), 0).astype(np.int64)
-    return counts, census.lags, values, errors
+    return _BinMeans(counts, census.lags, values, errors)
 
 
 class _Sample:
@@ -168,7 +178,8 @@ class _Sample:
     def __init__(self, count: int, plain: bool) -> None:
         self.count = count
         self.plain = plain
-        self.compared, self.close = np.empty(0), np.empty(0)
+        self.compared = np.empty(0)
+        self.close = np.empty(0)
         self.all_taken = False
 
     @property
@@ -181,7 +192,8 @@ class _Sample:
             return np.empty(0, dtype=np.int64)
         if 2 * size >= self.count:
             self.all_taken = True
-            self.compared, self.close = np.empty(0), np.empty(0)
+            self.compared = np.empty(0)
+            self.close = np.empty(0)
             return np.arange(self.count)
         return np.sort(np.random.default_rng(seed).integers(0, self.count, size - self.size))
 
@@ -195,23 +207,24 @@ class _Sample:
         mean = float(self.compared.mean())
         if self.all_taken:
             return mean, 0.0
-        spread, deviation = self.close - self.close.mean(), self.compared - mean
+        spread = self.close - self.close.mean()
+        deviation = self.compared - mean
         total = float(spread @ spread)
         slope = float(spread @ deviation) / total if total > 0 and not self.plain else 0.0
         # A residual that pulls the line towards itself looks smaller than it is (MacKinnon and White 1985, HC3).
         leverage = 1 / self.size + (spread**2 / total if total > 0 else 0.0)
-        residual = (deviation - slope * spread) / (1 - leverage + _LEAST)
+        residual = (deviation - slope * spread) / (1 - leverage + _NEGLIGIBLE_SHARE)
         value = mean + (slope * (close_of_all - float(self.close.mean())) if slope else 0.0)
         return max(value, 0.0), float(np.sqrt(residual @ residual) / self.size)
 
 
 def _squares(points: Array, i: Index, j: Index) -> Array:
     """Squared distances of pairs of points."""
-    parts = tiles(i.size, _PAIRS_TILE)
+    parts = tiles(i.size, _TILE_PAIRS)
     return np.concatenate([np.empty(0), *(((points[i[part]] - points[j[part]]) ** 2).sum(axis=1) for part in parts)])
 
 
 def _compare(dissimilarity: Dissimilarity, i: Index, j: Index) -> Array:
     """Dissimilarity of pairs, in tiles on threads."""
-    parts = tiles(i.size, _PAIRS_TILE)
+    parts = tiles(i.size, _TILE_PAIRS)
     return np.concatenate([np.empty(0), *run(lambda part: dissimilarity.of_pairs(i[part], j[part]), parts)])

@@ -23,12 +23,12 @@ from mcgta.runtime.types import Array, Index
 from mcgta.stages.semivariogram import tree_counts as tree_census
 from mcgta.stages.semivariogram.tree_counts import TreeCensus
 
-LARGE = 3000
+TABLE_CENSUS_ROWS = 3000
 """Up to this many observations a table of distances is faster than a tree."""
 
-_TILE = 512
-_ROWS = 8192
-_REMEMBERED = 2**23  # bytes of partners along time that are kept
+_TILE_ROWS = 512
+_COPIED_ROWS = 8192
+_REMEMBERED_BYTES = 2**23  # bytes of partners along time that are kept
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -58,7 +58,7 @@ def steps(positions: Positions, edges: Array) -> int:
     """Return how many steps it takes to take a census, or to draw a sample from one."""
     if _along_time(positions):
         return edges.size - 1
-    return tree_census.STEPS if _by_tree(positions) else len(triangle(len(positions), _TILE))
+    return tree_census.STEPS if _by_tree(positions) else len(triangle(len(positions), _TILE_ROWS))
 
 
 def take_census(positions: Positions, edges: Array, points: Array, *, advance: Advance = ignore) -> Census:
@@ -71,7 +71,7 @@ def take_census(positions: Positions, edges: Array, points: Array, *, advance: A
     totals = np.stack([np.bincount(positions.groups, column) for column in points.T], axis=1)
     means = totals / np.maximum(sizes, 1)[:, None]
     centred = np.empty(points.shape)
-    for part in tiles(len(points), _ROWS):
+    for part in tiles(len(points), _COPIED_ROWS):
         np.subtract(points[part], means[positions.groups[part]], out=centred[part])
     if _along_time(positions):
         return TimeCensus(positions, edges, centred, advance)
@@ -84,7 +84,7 @@ def _along_time(positions: Positions) -> bool:
 
 
 def _by_tree(positions: Positions) -> bool:
-    return positions.points is not None and len(positions) > LARGE
+    return positions.points is not None and len(positions) > TABLE_CENSUS_ROWS
 
 
 class TimeCensus:
@@ -97,10 +97,12 @@ class TimeCensus:
         self._times = np.ascontiguousarray(times[self._order])
         groups = positions.groups[self._order]
         self._stops = np.searchsorted(groups, groups, side="right").astype(np.int64)
-        self._edges, self._rounding, self._advance = edges, positions.rounding, advance
+        self._edges = edges
+        self._rounding = positions.rounding
+        self._advance = advance
         self._firsts: dict[tuple[int, bool], Index] = {}
         sorted_points = np.empty(points.shape)
-        for part in tiles(len(points), _ROWS):
+        for part in tiles(len(points), _COPIED_ROWS):
             np.take(points, self._order[part], axis=0, out=sorted_points[part])
         running = lag_sums.running_totals(sorted_points)
         elapsed = np.concatenate([[0.0], np.cumsum(self._times - self._times.mean())])
@@ -126,15 +128,16 @@ class TimeCensus:
 
     def _first(self, k: int, *, beyond: bool) -> Index:
         if (k, beyond) not in self._firsts:
-            found = lag_sums.first_at_lag(self._times, self._stops, self._edges[k], self._rounding, beyond=beyond)
-            if self._edges.size * found.nbytes > _REMEMBERED:
-                return found
-            self._firsts[k, beyond] = found
+            first = lag_sums.first_at_lag(self._times, self._stops, self._edges[k], self._rounding, beyond=beyond)
+            if self._edges.size * first.nbytes > _REMEMBERED_BYTES:
+                return first
+            self._firsts[k, beyond] = first
         return self._firsts[k, beyond]
 
     def draw(self, ranks: list[Index]) -> tuple[Index, Index]:
         """Return the pairs of the given ranks; ranks count by the earlier observation, then the later."""
-        rows, cols = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        rows = [np.empty(0, dtype=np.int64)]
+        cols = [np.empty(0, dtype=np.int64)]
         for k, wanted in enumerate(ranks):
             if wanted.size:
                 low, high = self._partners(k)
@@ -174,7 +177,7 @@ class TableCensus:
 
     @cached_property
     def _pieces(self) -> list[tuple[slice, slice]]:
-        return triangle(len(self._positions), _TILE)
+        return triangle(len(self._positions), _TILE_ROWS)
 
     def draw(self, ranks: list[Index]) -> tuple[Index, Index]:
         """Return the pairs of the given ranks; ranks count tile by tile, and by rows within a tile."""
@@ -187,12 +190,13 @@ class TableCensus:
             rows, cols = self._pieces[tile]
             inside = [wanted[cuts[tile, k] : cuts[tile + 1, k]] - before[tile, k] for k, wanted in enumerate(ranks)]
             begins = np.concatenate([[0], np.cumsum([part.size for part in inside])]).astype(np.int64)
-            table, edges = self._positions.between(rows, cols), self._edges
-            found = lag_sums.pairs_of_rank(
+            table = self._positions.between(rows, cols)
+            edges = self._edges
+            i, j = lag_sums.pairs_of_rank(
                 table, edges, self._positions.rounding, np.concatenate(inside), begins, above=rows == cols
             )
             bins = np.repeat(np.arange(len(ranks)), np.diff(begins))
-            return found[0] + rows.start, found[1] + cols.start, bins
+            return i + rows.start, j + cols.start, bins
 
         parts = _each(find, busy.tolist(), self._advance)
         self._advance(len(self._pieces) - busy.size)

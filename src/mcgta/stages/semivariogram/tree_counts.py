@@ -15,7 +15,7 @@ from mcgta.runtime.progress import Advance, ignore
 from mcgta.runtime.types import Array, Index
 
 LEAF = 8
-_WORK = 1e9  # operations of a task, where all its pairs have to be measured
+_TASK_OPERATIONS = 1e9  # operations of a task, where all its pairs have to be measured
 STEPS = 64
 """What a census, or a sample from one, counts as in steps."""
 
@@ -38,7 +38,7 @@ class TreeCensus:
         self._advance = advance
         self._order, nodes, roots = _grow(positions.points, positions.groups)
         self._tree = place_census.place_tree(positions.points[self._order], points[self._order], positions.kind, nodes)
-        self._tasks = _divide(nodes, roots, _WORK / (points.shape[1] + 20))
+        self._tasks = _divide(nodes, roots, _TASK_OPERATIONS / (points.shape[1] + 20))
         norms = np.einsum("nm,nm->n", points, points)
 
         def look(pairs: Index) -> Array:
@@ -89,7 +89,9 @@ def _grow(points: Array, groups: Index) -> tuple[Index, Index, Index]:
     rows = np.argsort(groups, kind="stable")
     cuts = np.flatnonzero(np.diff(groups[rows])) + 1
     weights = np.ones(points.shape[1])
-    orders, trees, roots = [], [], []
+    orders = []
+    trees = []
+    roots = []
     first = used = 0
     for members in np.split(rows, cuts):
         order, nodes = build_tree(points[members], weights, LEAF, full=True)
@@ -118,8 +120,11 @@ def _divide(nodes: Index, roots: Index, most: float) -> list[Index]:
         large = (sizes[u] * sizes[v] > most) & (child >= 0)
         if not large.any():
             break
-        u, v, child = u[large], v[large], child[large]
-        other, alike = child + 1, u == v
+        u = u[large]
+        v = v[large]
+        child = child[large]
+        other = child + 1
+        alike = u == v
         parts = [
             pairs[~large],
             np.column_stack([child, np.where(alike, child, v)]),
