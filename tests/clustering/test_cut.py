@@ -80,14 +80,32 @@ def test_the_cut_of_dbscan_is_dbscan_with_its_radius():
         assert np.isfinite(settled.core_distances[found.core]).all()
 
 
-def test_one_cut_of_many_heights_takes_few_searches_of_the_border(monkeypatch):
+def test_a_cut_of_many_heights_takes_one_list_of_close_pairs_and_no_search_of_the_border(monkeypatch):
     search = BruteForceSearch.of_table(table(1, 400))
-    asked, border = [], BruteForceSearch.border
-    monkeypatch.setattr(BruteForceSearch, "border", lambda *args: asked.append(args) or border(*args))
-    assert cut(search, 3, min_samples=4).labels.max() == 2
-    assert len(asked) == 1
-    assert cut(search, 3, "optics", min_samples=4).labels.max() == 2
-    assert len(asked) < 20
+    asked, listed = [], BruteForceSearch.closer_pairs
+    monkeypatch.setattr(BruteForceSearch, "border", lambda *_: pytest.fail("a search of the border"))
+    monkeypatch.setattr(BruteForceSearch, "closer_pairs", lambda *args: asked.append(args) or listed(*args))
+    for size in (None, 30):
+        assert cut(search, 3, min_samples=4, min_cluster_size=size).labels.max() == 2
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("kind", ["wasserstein2", "calibrated"])
+@pytest.mark.parametrize("repeats", ["none", "rounded", "clumps"])
+@pytest.mark.parametrize("place", ["steps", "plane", "sphere"])
+@pytest.mark.parametrize("min_samples", [1, 2, 9])
+def test_close_pairs_are_those_of_the_table(place, repeats, min_samples, kind):
+    loss = draw_loss(min_samples, 180, 3, place, False, repeats, beta=1.0, kind=kind)
+    matrix = loss.matrix()
+    core = np.partition(matrix, min_samples - 1, axis=1)[:, min_samples - 1]
+    closer = (matrix < core[:, None]) & ~np.eye(len(matrix), dtype=bool)
+    rows, others = np.nonzero(closer)
+    for search in (BruteForceSearch.of_table(matrix), BruteForceSearch.of(loss), TreeSearch.of(loss)):
+        found = search.closer_pairs(core, min_samples)
+        order = np.lexsort((found.others, found.rows))
+        np.testing.assert_array_equal(found.rows, rows)
+        np.testing.assert_array_equal(found.others[order], others)
+        np.testing.assert_array_equal(found.losses[order], matrix[rows, others])
 
 
 def test_the_error_says_how_many_clusters_there_can_be():

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from mcgta.clustering.labels import number
-from mcgta.clustering.neighbor_search import Ordering, SpanningTree, find_roots, round_as_optics
+from mcgta.clustering.neighbor_search import CloserPairs, Ordering, SpanningTree, find_roots, round_as_optics
 from mcgta.kernels.tree.rows import join_near, step_outside
 from mcgta.runtime.parallel import run, tiles
 from mcgta.runtime.progress import stage
@@ -195,6 +195,24 @@ class BruteForceSearch:
                 reachability[rows] = values
                 advance(1)
         return reachability
+
+    def closer_pairs(self, core_distances: Array, min_samples: int) -> CloserPairs:
+        """Return the pairs that are closer than the core distance of their first row, fewer than ``min_samples`` a row."""
+        del min_samples
+        every = np.arange(self.count)
+        parts = [every[part] for part in tiles(self.count, max(1, self.entries // self.count))]
+
+        def list_closer(rows: Index) -> CloserPairs:
+            losses = self.between(rows, every)
+            i, j = np.nonzero((losses < core_distances[rows, None]) & (rows[:, None] != every))
+            return CloserPairs(rows[i], j, losses[i, j])
+
+        results = []
+        with stage("closer pairs", self.count) as advance:
+            for part, pairs in zip(parts, run(list_closer, parts), strict=True):
+                results.append(pairs)
+                advance(part.size)
+        return CloserPairs(*map(np.concatenate, zip(*results, strict=True)))
 
     def spanning_tree(self, min_samples: int) -> SpanningTree:
         """Return a minimum spanning tree of mutual reachability, by the walk of Prim (1957)."""

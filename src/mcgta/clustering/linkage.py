@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mcgta.clustering.labels import drop_small, number
-from mcgta.clustering.neighbor_search import NeighborSearch
+from mcgta.clustering.neighbor_search import CloserPairs, NeighborSearch
 from mcgta.kernels.tree.hierarchy import labels_at, single_linkage
 from mcgta.runtime.types import Array, Index, Labels
 
@@ -72,12 +72,14 @@ class SingleLinkage:
         height; then the lowest.
 
         Clusters are counted along the merges, all heights at once. Only where ``min_cluster_size`` matters, and border rows
-        decide, are heights looked at one by one: those with the least noise that is possible first.
+        decide, are heights looked at one by one, those with the least noise that is possible first. Their border rows are
+        read off a list of close pairs that serves every height.
         """
         heights = np.unique(self.heights[np.isfinite(self.heights)])
         sure = self._count_components(heights, min_cluster_size)  # by core rows alone
         most = self._count_components(heights, 1)
-        noise = self._count_unreached(heights)
+        pairs = self.search.closer_pairs(self.core_distances, self.min_samples)
+        noise = self._count_unreached(heights, pairs)
         interval = np.diff(heights, append=np.inf)
         possible = np.flatnonzero((sure <= n_clusters) & (n_clusters <= most))
         best: tuple[tuple[float, ...], RadiusCut] | None = None
@@ -85,13 +87,22 @@ class SingleLinkage:
             if best is not None and (noise[k], -interval[k], heights[k]) > best[0]:
                 break
             eps = float(heights[k])
-            labels = self.labels_at(eps, min_cluster_size=min_cluster_size)
+            labels = self._attach_by(pairs, eps, min_cluster_size)
             key = (float(np.count_nonzero(labels < 0)), -float(interval[k]), eps)
             if labels.max(initial=-1) + 1 == n_clusters and (best is None or key < best[0]):
                 best = key, RadiusCut(labels, eps)
         if best is None:
             raise ValueError(self._why_not(n_clusters, min_cluster_size, most))
         return best[1]
+
+    def _attach_by(self, pairs: CloserPairs, eps: float, min_cluster_size: int) -> Labels:
+        """Return what :meth:`labels_at` returns: a border row is closer to some core row than its own core distance."""
+        labels = labels_at(self.linkage, self.core_distances, eps)
+        near = (pairs.losses <= eps) & (labels[pairs.rows] < 0) & (labels[pairs.others] >= 0)
+        lowest = np.full(labels.size, labels.size)
+        np.minimum.at(lowest, pairs.rows[near], labels[pairs.others[near]])
+        attached = np.where(lowest < labels.size, lowest, labels)
+        return number(drop_small(attached, min_cluster_size))
 
     def _count_components(self, heights: Array, size: int) -> Index:
         """Return how many components of at least ``size`` core rows there are at each height."""
@@ -106,12 +117,11 @@ class SingleLinkage:
         gone = np.searchsorted(np.sort(death[large]), heights, side="right")
         return np.asarray(born - gone)
 
-    def _count_unreached(self, heights: Array) -> Index:
+    def _count_unreached(self, heights: Array, pairs: CloserPairs) -> Index:
         """Return how many rows are neither core nor within reach of a core row at each height."""
-        count = self.core_distances.size
-        one = np.zeros(count, dtype=np.int64)
-        entry = self.search.cluster_reachability(one, np.ones(count, dtype=bool), self.core_distances)
-        return np.asarray(count - np.searchsorted(np.sort(entry), heights, side="right"))
+        entry = self.core_distances.copy()
+        np.minimum.at(entry, pairs.rows, np.maximum(pairs.losses, self.core_distances[pairs.others]))
+        return np.asarray(entry.size - np.searchsorted(np.sort(entry), heights, side="right"))
 
     def _why_not(self, n_clusters: int, min_cluster_size: int, counts: Index) -> str:
         """Say how many clusters there are at some radius."""

@@ -53,6 +53,20 @@ class Ordering(NamedTuple):
     comparisons: int
 
 
+class CloserPairs(NamedTuple):
+    """The P ordered pairs of rows whose loss is below the core distance of the first row, sorted by that row.
+
+    Attributes
+    ----------
+    rows, others : (P,) the two rows
+    losses : (P,) their losses
+    """
+
+    rows: Index
+    others: Index
+    losses: Array
+
+
 class NeighborSearch(Protocol):
     """Answers questions about the losses of N observations."""
 
@@ -87,6 +101,9 @@ class NeighborSearch(Protocol):
         :mod:`mcgta.clustering.membership`. ``others`` leaves the row itself out of its cluster.
         """
 
+    def closer_pairs(self, core_distances: Array, min_samples: int) -> CloserPairs:
+        """Return the pairs that are closer than the core distance of their first row, fewer than ``min_samples`` a row."""
+
     def spanning_tree(self, min_samples: int) -> SpanningTree:
         """Return a minimum spanning tree of mutual reachability."""
 
@@ -105,6 +122,7 @@ class CachedSearch:
         self.border = search.border
         self.core_distances = search.core_distances
         self.cluster_reachability = search.cluster_reachability
+        self.closer_pairs = search.closer_pairs
         self.spanning_tree = cache(search.spanning_tree)
         self.ordering = cache(search.ordering)
 

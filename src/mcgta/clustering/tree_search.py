@@ -15,10 +15,11 @@ import numpy as np
 
 from mcgta.clustering.labels import number
 from mcgta.clustering.model_tree import ModelTree, describe_loss, grow_tree, penalty_reach, workspace
-from mcgta.clustering.neighbor_search import Ordering, SpanningTree, find_roots, round_as_optics
+from mcgta.clustering.neighbor_search import CloserPairs, Ordering, SpanningTree, find_roots, round_as_optics
 from mcgta.kernels.tree.build import bound_boxes
 from mcgta.kernels.tree.connect import begin, connect
 from mcgta.kernels.tree.nearest import nearest_losses, reach_anchors
+from mcgta.kernels.tree.neighbor_lists import list_nearer
 from mcgta.kernels.tree.order import begin_walk, walk_on
 from mcgta.kernels.tree.search import count_near, first_near
 from mcgta.kernels.tree.span import begin_round, begin_span, end_round, look_around
@@ -163,6 +164,24 @@ class TreeSearch:
 
         self._sweep("reachability", look)
         return self._by_row(reachability)
+
+    def closer_pairs(self, core_distances: Array, min_samples: int) -> CloserPairs:
+        """Return the pairs that are closer than the core distance of their first row, fewer than ``min_samples`` a row."""
+        law = describe_loss(self.loss, self.models.largest_trace, 0.0)
+        bars = core_distances[self.models.rows]
+        points = np.full((len(self), min_samples), -1)
+        losses = np.empty((len(self), min_samples))
+
+        def look(part: slice) -> int:
+            room = workspace(self.loss)
+            return list_nearer(*self._trees, *law, room, part.start, part.stop, bars, (points, losses))
+
+        self._sweep("closer pairs", look)
+        a, place = np.nonzero(points >= 0)
+        rows = self.models.rows[a]
+        order = np.argsort(rows, kind="stable")
+        others = self.models.rows[points[a, place]]
+        return CloserPairs(rows[order], others[order], losses[a, place][order])
 
     def spanning_tree(self, min_samples: int) -> SpanningTree:
         """Return a minimum spanning tree of mutual reachability, by the rounds of Boruvka (1926)."""
