@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from builders.work import on_threads
-from mcgta import compare_features, empirical_semivariogram, read_positions
+from mcgta import read_positions
+from mcgta.positions.metrics import SpaceTime
+from mcgta.stages import compare_features, empirical_semivariogram
 from mcgta.stages.semivariogram import pair_counts as pair_census
 from mcgta.stages.semivariogram.binning import bin_of, make_edges
 from mcgta.stages.semivariogram.pair_counts import TableCensus, take_census
