@@ -77,9 +77,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         Weight of a neighbour by its distance.
     lags : int, default=0
         Stack this many predecessors in time (nearest neighbours elsewhere) to each observation's features.
-    standardize : bool, default=False
-        Divide each feature by its standard deviation before anything is computed, as the search does in any case. Then
-        ``alpha``, ``margin`` and ``eps`` mean the same whatever the units of the features.
+    standardize : bool or "auto", default="auto"
+        Whether each feature is divided by its standard deviation before anything is compared, as the search does in any case.
+        Then ``alpha``, ``margin`` and ``eps`` mean the same whatever the units of the features. "auto" does so where standard
+        deviations differ more than tenfold; see :mod:`mcgta.stages.units`.
     covariance : {"graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_wolf", "oas"} or estimator
         Estimator of the local covariances: a name, or a scikit-learn covariance estimator.
     alpha : float, default=0.01
@@ -162,7 +163,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         n_neighbors: int | str = Settings.n_neighbors,
         weights: str = Settings.weights,
         lags: int = Settings.lags,
-        standardize: bool = Settings.standardize,
+        standardize: bool | str = Settings.standardize,
         covariance: Any = Settings.covariance,
         alpha: float = Settings.alpha,
         prior: Any = Settings.prior,
@@ -454,8 +455,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         lambda fit: fit.derived.cluster_models,
     )
     local_models_ = _fitted(
-        "LocalModels of the observations; None for a dissimilarity of features.",
-        lambda fit: None if fit.models is None else fit.models.take(fit.data.back),
+        "LocalModels of the observations, in the units of X; None for a dissimilarity of features.",
+        lambda fit: fit.user_models,
     )
     semivariogram_ = _fitted("The fitted Semivariogram, with range, sill and nugget.", lambda fit: fit.semivariogram)
     positions_ = _fitted("Positions of the observations.", lambda fit: fit.data.positions.take(fit.data.back))

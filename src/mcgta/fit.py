@@ -139,6 +139,14 @@ class Fit:
         return values[self.data.back]
 
     @property
+    def user_models(self) -> LocalModels | None:
+        """Local models in the user's order of rows and units of features."""
+        if self.models is None:
+            return None
+        models = self.models.take(self.data.back)
+        return models if self.data.spreads is None else models.scaled(self.data.spreads)
+
+    @property
     def labels(self) -> Labels:
         """(N,) clusters in the user's order."""
         return np.asarray(self.to_user(self.labelling.labels))

@@ -49,6 +49,7 @@ class Observations:
     n_neighbors : size of the neighbourhoods
     raw : (N, d) features as the user gave them, unsorted, without lags
     seed : of everything that is random
+    spreads : (d,) what features are divided by in X; None where they are left as they are
     """
 
     X: Array
@@ -57,11 +58,16 @@ class Observations:
     n_neighbors: int
     raw: Array
     seed: int
+    spreads: Array | None = None
 
     @property
     def back(self) -> Index:
         """(N,) where each of the user's rows is in the sorted order."""
         return np.argsort(self.order)
+
+    def scaled(self, X: Array) -> Array:
+        """Return features (M, d) in the units of these observations."""
+        return X if self.spreads is None else X / self.spreads
 
     def with_neighbors(self, n_neighbors: int) -> Observations:
         """Return the same with neighbourhoods of another size."""
@@ -145,13 +151,22 @@ def _is_default(index: Any) -> bool:
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
-def sort_observations(X: Array, positions: Positions, *, n_neighbors: int | str, lags: int, seed: int) -> Observations:
-    """Bring the rows into canonical order and settle the number of neighbours."""
+def sort_observations(
+    X: Array,
+    positions: Positions,
+    *,
+    n_neighbors: int | str,
+    lags: int,
+    seed: int,
+    spreads: Array | None = None,
+) -> Observations:
+    """Bring the rows into canonical order, divide features by ``spreads``, and settle the number of neighbours."""
     order = positions.order(X)
     places = positions.take(order)
     n_neighbors = _choose_neighbors(n_neighbors, places)
     check_lags(lags, places)
-    return Observations(stack_lags(X[order], places, lags), places, order, n_neighbors, X, seed)
+    scaled = X if spreads is None else X / spreads
+    return Observations(stack_lags(scaled[order], places, lags), places, order, n_neighbors, X, seed, spreads)
 
 
 def _choose_neighbors(n_neighbors: int | str, places: Positions) -> int:

@@ -42,6 +42,7 @@ from mcgta.stages.prior import GaussianMixturePrior, MixturePrior
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
 from mcgta.stages.semivariogram.fitting import fit_semivariogram
+from mcgta.stages.units import choose_spreads
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +144,14 @@ def read(X: Array, names: Any, positions: Any, groups: Any, settings: Settings) 
     check_columns(X, names, settings.kind)
     places = read_positions(positions, X.shape[0], groups=groups, metric=settings.metric)
     seed = draw_seed(settings.random_state)
-    data = sort_observations(X, places, n_neighbors=settings.n_neighbors, lags=settings.lags, seed=seed)
+    data = sort_observations(
+        X,
+        places,
+        n_neighbors=settings.n_neighbors,
+        lags=settings.lags,
+        seed=seed,
+        spreads=choose_spreads(X, settings.standardize),
+    )
     check_neighbors(
         data.n_neighbors,
         data.X.shape[1],

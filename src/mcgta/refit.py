@@ -98,4 +98,9 @@ def _cache_with(fit: Fit, settings: Settings, local_models: Any) -> StageCache:
             f"{fit.data.X.shape}"
         )
     key = models_key(settings, fit.data)
-    return StageCache(priors={key: local_models.prior}, models={key: local_models.take(fit.data.order)})
+    return StageCache(priors={key: local_models.prior}, models={key: _in_units(local_models, fit).take(fit.data.order)})
+
+
+def _in_units(models: LocalModels, fit: Fit) -> LocalModels:
+    """Return models in the units that the features of a fit are compared in."""
+    return models if fit.data.spreads is None else models.scaled(1.0 / fit.data.spreads)

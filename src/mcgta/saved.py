@@ -29,6 +29,7 @@ PARTS: dict[str, tuple[type, ...]] = {
     "positions": (Positions,),
     "n_neighbors": (int,),
     "seed": (int,),
+    "spreads": (np.ndarray, _NONE),
     "models": (LocalModels, _NONE),
     "prior": (MixturePrior, _NONE),
     "failed": (dict,),
@@ -47,7 +48,8 @@ PARTS: dict[str, tuple[type, ...]] = {
 }
 """What a saved fit consists of, and of which types."""
 
-_LARGEST = 1e60
+_MAX_FEATURE = 1e60
+_MAX_COORDINATE = 1e150
 
 
 def state_of(fit: Fit) -> dict[str, Any]:
@@ -72,6 +74,7 @@ def state_of(fit: Fit) -> dict[str, Any]:
         "positions": fit.data.positions.take(fit.data.back),
         "n_neighbors": fit.data.n_neighbors,
         "seed": fit.data.seed,
+        "spreads": fit.data.spreads,
         "models": fit.models,
         "prior": fit.prior,
         "failed": fit.failed,
@@ -105,7 +108,12 @@ def read_fit(state: dict[str, Any]) -> Fit:
     if choice is not None and set(choice.settings) != set(SEARCHED):
         raise ValueError(f"choice has settings {sorted(choice.settings)}")
     data = sort_observations(
-        state["X"], state["positions"], n_neighbors=state["n_neighbors"], lags=settings.lags, seed=state["seed"]
+        state["X"],
+        state["positions"],
+        n_neighbors=state["n_neighbors"],
+        lags=settings.lags,
+        seed=state["seed"],
+        spreads=state["spreads"],
     )
     models = state["models"]
     if models is not None and models.means.shape != data.X.shape:
@@ -145,8 +153,13 @@ def _check_sizes(state: dict[str, Any]) -> None:
     count = len(state["positions"])
     if X.ndim != 2 or X.dtype != np.float64 or X.shape[0] != count or X.shape[1] == 0:
         raise ValueError(f"features {X.shape} do not fit {count} positions")
-    if not np.isfinite(X).all() or np.abs(X).max(initial=0.0) > _LARGEST:
+    if not np.isfinite(X).all() or np.abs(X).max(initial=0.0) > _MAX_FEATURE:
         raise ValueError("features must be finite, and not too large to square")
+    if not np.abs(state["positions"].coordinates).max(initial=0.0) <= _MAX_COORDINATE:
+        raise ValueError("positions must be finite, and not too large to square")
+    spreads = state["spreads"]
+    if spreads is not None and (spreads.shape != X.shape[1:] or spreads.dtype != np.float64 or not (spreads > 0).all()):
+        raise ValueError("spreads must be a number above zero for each feature")
     if models is not None and len(models) != count:
         raise ValueError(f"{len(models)} local models for {count} observations")
     if not all(isinstance(row, int) and 0 <= row < count for row in state["failed"]):

@@ -54,7 +54,7 @@ class Settings:
     n_neighbors: int | str = _setting("auto", Rule(words=("auto",), integer=(2, INF)), "models")
     weights: str = _setting("uniform", Rule(words=("uniform", *KERNELS)), "models")
     lags: int = _setting(0, Rule(integer=(0, INF)), "models")
-    standardize: bool = _setting(False, Rule(flag=True), "models")
+    standardize: bool | str = _setting("auto", Rule(words=("auto",), flag=True), "models")
     covariance: Any = _setting(
         "graphical_lasso", Rule(words=COVARIANCES, method=("fit", "a window of features")), "models"
     )

@@ -105,6 +105,13 @@ class LocalModels(Archived):
         sizes = None if self.sizes is None else self.sizes[index]
         return LocalModels(self.means[index], self.covariances[index], failures, self.prior, sizes)
 
+    def scaled(self, factors: Array) -> LocalModels:
+        """Return the models of features that are multiplied by some factors; of lags, too, which repeat them."""
+        repeated = np.tile(factors, self.means.shape[1] // factors.size)
+        return replace(
+            self, means=self.means * repeated, covariances=self.covariances * repeated[:, None] * repeated[None, :]
+        )
+
     def append(self, other: LocalModels) -> LocalModels:
         """Return these models followed by those of ``other``."""
         failures = {**self.failures, **{len(self) + row: reason for row, reason in other.failures.items()}}

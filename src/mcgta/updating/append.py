@@ -106,7 +106,14 @@ def _user_positions(fit: Fit) -> Positions:
 
 def _sort(fit: Fit, X: Array, positions: Positions) -> Observations:
     """Bring observations into canonical order, with the neighbourhoods and the seed of the fit."""
-    return sort_observations(X, positions, n_neighbors=fit.data.n_neighbors, lags=fit.settings.lags, seed=fit.data.seed)
+    return sort_observations(
+        X,
+        positions,
+        n_neighbors=fit.data.n_neighbors,
+        lags=fit.settings.lags,
+        seed=fit.data.seed,
+        spreads=fit.data.spreads,
+    )
 
 
 def join_positions(places: Positions, count: int, positions: Any, groups: Any) -> Positions:

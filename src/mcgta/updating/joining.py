@@ -64,8 +64,8 @@ class Joined:
     around: Index
 
     def stacked(self, data: Observations, lags: int) -> Array:
-        """Return the features with lags; observations of the fit know nothing of new ones before them."""
-        X = stack_lags(self.X, self.positions, lags)
+        """Return the features in the units of the fit, with lags; its observations know nothing of new ones before them."""
+        X = stack_lags(data.scaled(self.X), self.positions, lags)
         X[: self.around.size] = data.X[self.around]
         return X
 

@@ -50,7 +50,8 @@ def predict(fit: Fit, X: Array, positions: Any, groups: Any, *, strengths: bool)
         joined, placed = _place_by_models(fit, rule, new)
         labels[joined.fresh] = placed.labels
         firmness[joined.fresh] = placed.probabilities[np.arange(placed.labels.size), placed.labels]
-        _warn_of_unlike(rule, new.X[joined.fresh], placed.labels, joined.fresh)
+        features = joined.stacked(fit.data, fit.settings.lags)[joined.around.size :]
+        _warn_of_unlike(rule, features, placed.labels, joined.fresh)
     elif isinstance(rule, Membership):
         if fit.settings.kind.compares == "rows":
             raise ValueError(
@@ -168,7 +169,7 @@ def _warn_of_noise(fit: Fit, labels: Labels) -> None:
 
 def _warn_of_unlike(rule: ClusterModels, X: Array, labels: Labels, rows: Index) -> None:
     """Warn where more new observations than usual are farther from their clusters than the fit's own are."""
-    if labels.size == 0 or X.shape[1] <= rule.columns.max(initial=-1):
+    if labels.size == 0:
         return
     unlike = np.flatnonzero(rule.distances(X, labels) > rule.typical_distances[labels])
     if unlike.size > max(_FEW, UNLIKE_SHARE * labels.size):

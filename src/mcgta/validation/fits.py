@@ -26,6 +26,7 @@ from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Labels
 from mcgta.settings import Settings, names_of
 from mcgta.stages.local_models import LocalModels
+from mcgta.stages.units import choose_spreads
 from mcgta.validation.grid import DENSITY, LOSS, Grid, Values
 from mcgta.validation.shelf import Shelf, take_fingerprint
 
@@ -101,6 +102,7 @@ class Fits:
             n_neighbors=settings.n_neighbors,
             lags=settings.lags,
             seed=int(settings.random_state),
+            spreads=choose_spreads(self._features, settings.standardize),
         )
 
     def _cache(self, settings: Settings, data: Observations) -> StageCache:
