@@ -98,8 +98,8 @@ class Algorithm:
 
     @property
     def kind(self) -> Kind:
-        """The dissimilarity with its capabilities."""
-        return get_dissimilarity(self.dissimilarity)
+        """The dissimilarity with its capabilities; "auto" chooses among kinds that have those of "wasserstein2"."""
+        return get_dissimilarity("wasserstein2" if self.dissimilarity == "auto" else self.dissimilarity)
 
     def having(self, **params: Any) -> Algorithm:
         """Return the same with these parameters chosen."""

@@ -11,8 +11,7 @@ file                      what it does                                          
 ``clustering``            density-based clustering on the loss                                   line 10
 ========================  =====================================================================  =================
 
-Beside them: ``covariance`` holds the estimators of the local models, ``lags`` and ``prior`` change what these are fitted on, and
-``shared_neighbors`` tells how much of two neighbourhoods is the same. ``dissimilarity`` and ``semivariogram`` are folders. What
-has variants is a registry, whose rows declare what each can do: ``dissimilarity.registry``, ``covariance``,
-``semivariogram.models``.
+Beside them: ``covariance`` holds the estimators of the local models, ``lags`` and ``prior`` change what these are fitted
+on, and ``shared_neighbors`` tells how much of two neighbourhoods is the same. What has variants is a registry, whose rows
+declare what each can do: ``dissimilarity.registry``, ``covariance``, ``semivariogram.models``.
 """
