@@ -1,0 +1,1 @@
+"""What fits gave when they were recorded, and the recorder."""
