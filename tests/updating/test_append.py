@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 import mcgta.pipeline
 from mcgta import MCGTA, fit_local_models, load
+from mcgta.clustering.dbscan import Dbscan
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_series
 from mcgta.updating import append as appending
@@ -472,7 +473,8 @@ def test_a_failure_leaves_the_fit_as_it_was(monkeypatch, series, error, where):
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(mcgta.pipeline if where != "find_neighborhoods" else appending, where, fail)
+        owner = {"find_neighborhoods": appending, "cluster": Dbscan}.get(where, mcgta.pipeline)
+        patch.setattr(owner, where, fail)
         with pytest.raises(error):
             model.append(series.X[90:], positions=series.positions[90:])
     assert vars(model).keys() == before.keys()
