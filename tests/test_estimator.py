@@ -288,7 +288,7 @@ def test_progress_writes_one_line_a_stage_to_standard_error(series, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.splitlines()
-    assert lines.pop(4).startswith("mcgta: dense backend: ")
+    assert lines.pop(4).startswith("mcgta: table backend: ")
     stages = ["neighbourhoods", "local models", "dissimilarity", "semivariogram", "loss", "clustering"]
     assert len(lines) == len(stages)
     for line, stage in zip(lines, stages, strict=True):

@@ -294,7 +294,7 @@ def test_a_fit_in_a_real_terminal_finishes_each_stage_with_a_line():
     stream = Terminal(text.decode().replace("\r\n", "\n"))
     lines = [line for line in stream.frames()[1] if line and "compiling" not in line]
     stages = ["neighbourhoods", "local models", "dissimilarity", "semivariogram", "loss", "clustering"]
-    assert "dense backend" in lines.pop(4)
+    assert "table backend" in lines.pop(4)
     assert [line[7:23].strip() for line in lines] == stages
 
 

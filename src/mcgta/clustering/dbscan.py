@@ -80,7 +80,8 @@ def knee(heights: Array) -> float:
     k-distance plot of DBSCAN (Ester et al. 1996).
     """
     curve = np.sort(heights)
-    low, high = curve[0], curve[-1]
+    low = curve[0]
+    high = curve[-1]
     if high <= low:
         return float(high)
     below = np.linspace(0, 1, curve.size) - (curve - low) / (high - low)
