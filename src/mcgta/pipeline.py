@@ -267,7 +267,8 @@ def choose_backend_for(shape: tuple[int, ...], settings: Settings, *, neighbors:
     distances = get_metric(settings.metric).has_matrix
     size = (count, features * (settings.lags + 1))
     room = budget(get_config().max_memory)
-    tables = count_tables(settings.clusterer, dense=True, distances=distances)
+    by_object = settings.algorithm.needs_table
+    tables = count_tables(dense=True, distances=distances, by_object=by_object)
     backend = choose_backend(
         count,
         clusterer=settings.algorithm,
@@ -275,7 +276,7 @@ def choose_backend_for(shape: tuple[int, ...], settings: Settings, *, neighbors:
         measured=settings.beta == 0 or not distances,
         fits=room is None or needed_bytes(*size, tables=tables, neighbors=neighbors) <= room,
     )
-    tables = count_tables(settings.clusterer, dense=backend.name == "table", distances=distances)
+    tables = count_tables(dense=backend.name == "table", distances=distances, by_object=by_object)
     try:
         check_memory(*size, tables=tables, neighbors=neighbors, budget=room)
     except MemoryError as error:

@@ -163,12 +163,13 @@ def needed_bytes(count: int, features: int, *, tables: int, neighbors: int = 0) 
     return 8 * count * (tables * count + _numbers(features, neighbors))
 
 
-def count_tables(clusterer: Any, *, dense: bool, distances: bool) -> int:
+def count_tables(*, dense: bool, distances: bool, by_object: bool = False) -> int:
     """Return the tables of all pairs that are held at the same time.
 
-    ``dense`` says whether losses are held for all pairs, ``distances`` whether those of positions are a table as well.
+    ``dense`` says whether losses are held for all pairs, ``distances`` whether those of positions are a table as well, and
+    ``by_object`` whether an object of the user's is given a copy.
     """
-    losses = _TABLES if isinstance(clusterer, str) else _TABLES_OF_OBJECTS
+    losses = _TABLES_OF_OBJECTS if by_object else _TABLES
     return losses * dense + _DISTANCE_TABLES * distances
 
 

@@ -65,10 +65,11 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A labelling of the clusterer, scored, and the settings that give it."""
+    """A labelling of the clusterer, scored, the settings that give it, and whether it has as many clusters as are wanted."""
 
     scored: Scored
     settings: dict[str, Any]
+    fits: bool = True
 
 
 def is_searchable(settings: Settings, data: Observations) -> bool:
@@ -109,7 +110,9 @@ def select(settings: Settings, data: Observations, cache_of_fit: StageCache) -> 
         # Where neither is clearly ahead, refined labels are better for giving every observation a cluster.
         refined = compared.log_evidence(result.best) >= compared.log_evidence(best.scored) - CLOSE_NATS
     compared = Comparison(field, result, one, None if best is None else best.scored, refined, wanted)
-    values = best.settings if best is not None else {"n_neighbors": data.n_neighbors}
+    values = dict(best.settings) if best is not None else {"n_neighbors": data.n_neighbors}
+    if wanted is not None and settings.wants_clusterer:
+        values.pop("eps", None)  # the clusterer is cut where it has that many clusters
     chosen = settings.having(**values).plain()
     return Selection(chosen, explain(compared, {name: getattr(chosen, name) for name in SEARCHED}), compared)
 
@@ -145,13 +148,16 @@ class Trials:
                         continue
                     other = self._try({**setting, name: value})
                     advance(1)
-                    if self._level(other) > self._level(best):
+                    if self._rank(other) > self._rank(best):
                         best = other
                         setting = {**setting, name: value}
         return best
 
     def _level(self, trial: Trial) -> float:
         return self._compared.log_evidence(trial.scored)
+
+    def _rank(self, trial: Trial) -> tuple[bool, float]:
+        return trial.fits, self._level(trial)
 
     def _open_values(self) -> dict[str, tuple[Any, ...]]:
         """Return the values to try of each setting that is left open, the first one first."""
@@ -199,8 +205,9 @@ class Trials:
             large = drop_small(labels, max(field.d + 2, len(field) // SMALLEST_SHARE))
             ways = score_each_way(field, large, ways=(self._noise,), kinds=known.kinds, tails=known.tails)
             (scored,) = ways.values()
-            trial = Trial(scored, {**values, **more})
-            if best is None or none_yet or self._level(trial) > self._level(best):
+            wanted = self._compared.wanted
+            trial = Trial(scored, {**values, **more}, fits=wanted is None or count == wanted)
+            if best is None or none_yet or self._rank(trial) > self._rank(best):
                 best = trial
                 none_yet = count == 0
         assert best is not None
