@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DATA ?= ../shared/data
 
-.PHONY: help demo test unit lint types bench bench-kernels bench-scale bench-auto bench-baselines bench-paper docs constraints clean
+.PHONY: help demo test test-lowest unit lint types bench bench-kernels bench-scale bench-auto bench-baselines bench-paper pictures docs constraints clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -19,6 +19,9 @@ test: lint types unit  ## lint, types, and every test, doctests included
 unit: $(VENV)/.develop
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not alone"
 	$(BIN)/python -m pytest -m alone
+
+test-lowest: $(VENV)-lowest/.develop  ## the tests with the lowest versions that pyproject.toml allows
+	$(VENV)-lowest/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not alone"
 
 lint: $(VENV)/.develop  ## style
 	$(BIN)/ruff check .
@@ -47,6 +50,10 @@ bench-paper: $(VENV)/.develop  ## the paper's tables and figures, in docs/benchm
 	MCGTA_DATA=$(DATA) PYTHONPATH=benchmarks $(BIN)/python -m paper dissimilarity covariance clusterer hinge range --out docs/benchmarks/paper --seconds 300
 	MCGTA_DATA=$(DATA) PYTHONPATH=benchmarks $(BIN)/python -m paper baselines runtime curves --out docs/benchmarks/paper --seconds 100
 
+pictures: $(VENV)/.plot  ## the pictures of README and documents, in docs/images
+	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/walk.py
+
 docs: $(VENV)/.docs  ## HTML documentation in docs/_build/html
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
@@ -56,7 +63,7 @@ constraints: $(VENV)/.develop $(VENV)/.docs $(VENV)/.bench  ## write constraints
 
 clean:  ## remove the environment and everything made
 	find src -name '*.nb[ci]' -delete
-	rm -rf $(VENV) demo docs/_build docs/_generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest demo docs/_build docs/_generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("mcgta needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -69,6 +76,12 @@ $(VENV)/.plot: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.develop: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable '.[test,lint]'
 	@touch $@ $(VENV)/.plot
+
+$(VENV)-lowest/.develop: pyproject.toml tools/lowest.py
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(PYTHON) tools/lowest.py pyproject.toml > $(VENV)-lowest/lowest.txt
+	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check --quiet install --constraint $(VENV)-lowest/lowest.txt --editable '.[test]'
+	@touch $@
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable '.[docs]'
