@@ -74,9 +74,11 @@ class Scale:
         """Find the scale of features (N, D)."""
         spread = features.std(axis=0)
         columns = np.flatnonzero(spread > 1e-12 * np.maximum(np.abs(features).max(axis=0), 1e-300))
-        middle, spread = features[:, columns].mean(axis=0), spread[columns]
+        middle = features[:, columns].mean(axis=0)
+        spread = spread[columns]
         X = (features[:, columns] - middle) / spread
-        rest, kept = X.T @ X / len(X), []
+        rest = X.T @ X / len(X)
+        kept = []
         for _ in range(columns.size):
             best = int(np.argmax(np.diagonal(rest)))
             if rest[best, best] < _REDUNDANT:
@@ -137,11 +139,14 @@ class Field:
         chain = places.is_chain
         starts = np.r_[True, places.groups[1:] != places.groups[:-1]]
         if chain:
-            edges, before, near = _chain(starts), _before(starts), _beside(starts)
+            edges = _chain(starts)
+            before = _before(starts)
+            near = _beside(starts)
             far = places.of_pairs(edges[:, 0], edges[:, 1])
         else:
             near, reaches = neighbours(places, 2 * LISTED + 1)
-            edges, far = _spanning(near, reaches, places), reaches[:, 0]
+            edges = _spanning(near, reaches, places)
+            far = reaches[:, 0]
             before = _earlier(near, np.random.default_rng(seed).permutation(len(places)))
         if like is not None:
             dependence = like.dependence
@@ -212,7 +217,8 @@ class Field:
         count = len(self)
         graph = csr_array((np.ones(len(self.edges)), (self.edges[:, 0], self.edges[:, 1])), shape=(count, count))
         part = connected_components(graph, directed=False)[1]
-        order, parent = [], np.full(count, -1, dtype=np.int64)
+        order = []
+        parent = np.full(count, -1, dtype=np.int64)
         for root in np.unique(part, return_index=True)[1]:
             visited, before = breadth_first_order(graph, root, directed=False)
             order.append(visited)
@@ -243,7 +249,9 @@ class Field:
         rows = np.flatnonzero((chosen != self.together).any(axis=1))
         y, w, log_s = self.apart(kinds)
         if rows.size:
-            y, w, log_s = y.copy(), w.copy(), log_s.copy()
+            y = y.copy()
+            w = w.copy()
+            log_s = log_s.copy()
             used, which = np.unique(kinds, return_inverse=True)
             part = self._empty(used.size)
             self._whiten(rows, chosen, self.dependence.take(used), part)
@@ -289,7 +297,8 @@ def _blur(X: Array, seed: int) -> Array:
 def neighbours(places: Positions, count: int) -> tuple[Index, Array]:
     """Return up to ``count - 1`` nearest of each row, itself left out, nearest first, and how far; -1 and inf beyond."""
     size = len(places)
-    near, far = np.full((size, count - 1), -1, dtype=np.int64), np.full((size, count - 1), np.inf)
+    near = np.full((size, count - 1), -1, dtype=np.int64)
+    far = np.full((size, count - 1), np.inf)
     for code in np.unique(places.groups):
         rows = np.flatnonzero(places.groups == code)
         wanted = min(count, rows.size)
@@ -305,7 +314,8 @@ def neighbours(places: Positions, count: int) -> tuple[Index, Array]:
         reach = np.where(found == rows[:, None], -1.0, places.of_pairs(rows[:, None], found))
         # A row may not be among its own nearest where many are at one place; then the farthest is left out.
         order = np.lexsort((found, reach), axis=-1)
-        found, reach = np.take_along_axis(found, order, 1), np.take_along_axis(reach, order, 1)
+        found = np.take_along_axis(found, order, 1)
+        reach = np.take_along_axis(reach, order, 1)
         own = reach[:, 0] < 0
         near[rows, : wanted - 1] = np.where(own[:, None], found[:, 1:], found[:, :-1])
         far[rows, : wanted - 1] = np.where(own[:, None], reach[:, 1:], reach[:, :-1])
@@ -361,7 +371,8 @@ def _earlier(near: Index, rank: Index) -> Index:
 
 def _list(places: Positions, listed: Index) -> Lists:
     count, size = listed.shape
-    row, known = np.arange(count)[:, None], listed >= 0
+    row = np.arange(count)[:, None]
+    known = listed >= 0
     filled = np.where(known, listed, row)
     gaps = places.of_pairs(np.broadcast_to(row, filled.shape), filled)
     between = np.zeros((count, size * (size - 1) // 2))

@@ -16,7 +16,8 @@ from mcgta.selection.tails import GAUSSIAN, Tails
 PART = 20_000
 """Observations that are looked at together."""
 
-CLASS, ASSIGN = "class", "assign"
+CLASS = "class"
+ASSIGN = "assign"
 """Noise as a cluster of its own, and noise given to the clusters that it suits."""
 
 

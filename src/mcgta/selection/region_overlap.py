@@ -34,7 +34,8 @@ def resolve_overlap(
     They are also left as they are along time, with one cluster, where position is known by distances only, and where features
     depend on those of neighbours.
     """
-    points, smallest = field.places.points, int(np.bincount(field.places.groups).min())
+    points = field.places.points
+    smallest = int(np.bincount(field.places.groups).min())
     tried = [count for count in SURROUNDINGS if count * _LEAST_PARTS <= smallest]
     if field.chain or points is None or kinds.any() or np.ptp(labels) == 0 or len(tried) < 2:
         return labels, 0

@@ -33,7 +33,11 @@ class Relabelling:
     """
 
     def __init__(self, field: Field, kinds: Index, tails: Tails, *, temper: float = 1.0, mixed: bool = False) -> None:
-        self.field, self.kinds, self.tails, self.temper, self.mixed = field, kinds, tails, temper, mixed
+        self.field = field
+        self.kinds = kinds
+        self.tails = tails
+        self.temper = temper
+        self.mixed = mixed
         self.plain = bool((kinds == 0).all())
 
     @cached_property
@@ -94,7 +98,8 @@ class Relabelling:
 
     def along(self, clusters: Gaussians) -> tuple[Array, Array]:
         """Return (N, K) log densities of rows of series: of those whose predecessor is of the cluster too, and of others."""
-        field, (y, w, log_s) = self.field, self.apart
+        field = self.field
+        y, w, log_s = self.apart
         enter = self.temper * self._densities(field.X, np.ones_like(field.X), clusters)
         return enter if self.plain else self.temper * (self._densities(y, w, clusters) - log_s[:, None]), enter
 
@@ -123,7 +128,8 @@ class Relabelling:
         return log_densities(y, w, clusters, self.tails)
 
     def _around(self, labels: Labels, clusters: Gaussians, counts: Array) -> Labels:
-        field, found = self.field, labels.copy()
+        field = self.field
+        found = labels.copy()
         used, which = np.unique(self.kinds, return_inverse=True)
         by = field.dependence.take(used)
         together = 0.0 if self.mixed else cohesion(field, labels)
@@ -179,7 +185,8 @@ def weigh_agreement(listed: Index, of: Labels, labels: Labels) -> float:
     for p in range(listed.shape[1]):
         rows = np.flatnonzero(near[:, p] >= 0)
         share[rows, near[rows, p]] += 1.0 / number[rows]
-    own, weight = share[np.arange(of.size), of], 3.0
+    own = share[np.arange(of.size), of]
+    weight = 3.0
     for _ in range(25):
         chance = np.exp(weight * (share - share.max(axis=1, keepdims=True)))
         chance /= chance.sum(axis=1, keepdims=True)
@@ -200,7 +207,8 @@ def drop_small(field: Field, labels: Labels, least: int) -> Labels:
         return labels
     if small.all():
         return np.zeros_like(labels)
-    found, listed = labels.copy(), field.near
+    found = labels.copy()
+    listed = field.near
     while True:
         rows = np.flatnonzero(small[found])
         if rows.size == 0:

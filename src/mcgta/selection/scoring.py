@@ -96,9 +96,13 @@ def best_prior(counts: Array, sums: Array, temper: float, *, coarse: bool = Fals
     strengths, closeness = (STRENGTHS[1::2], CLOSENESS[1:2]) if coarse else (STRENGTHS, CLOSENESS)
     best: tuple[float, Prior] | None = None
     for scaled in (False, True) if counts.size > 1 else (False,):
-        size, d = counts.size, sums.shape[2]
-        middle, pooled, scales = np.empty(d), np.empty((d, d)), np.empty(size)
-        chosen, each = np.empty(2), np.empty(size)
+        size = counts.size
+        d = sums.shape[2]
+        middle = np.empty(d)
+        pooled = np.empty((d, d))
+        scales = np.empty(size)
+        chosen = np.empty(2)
+        each = np.empty(size)
         found = marginal(
             counts, sums, temper, native(strengths), native(closeness), scaled, middle, pooled, scales, chosen, each
         )
@@ -110,8 +114,11 @@ def best_prior(counts: Array, sums: Array, temper: float, *, coarse: bool = Fals
 
 def estimate(counts: Array, sums: Array, prior: Prior) -> Gaussians:
     """Return the clusters' Gaussians."""
-    size, d = counts.size, sums.shape[2]
-    means, inverse, log_root = np.empty((size, d)), np.empty((size, d, d)), np.empty(size)
+    size = counts.size
+    d = sums.shape[2]
+    means = np.empty((size, d))
+    inverse = np.empty((size, d, d))
+    log_root = np.empty(size)
     plug_in(
         counts,
         sums,
@@ -164,7 +171,8 @@ def log_densities(field: Field, scored: Scored) -> Array:
 def add_up(y: Array, w: Array, labels: Labels, size: int, weights: Array | None = None) -> Array:
     """Return the sums over clusters' rows."""
     d = y.shape[0]
-    counts, sums = np.empty(size), np.empty((size, 3, d, d))
+    counts = np.empty(size)
+    sums = np.empty((size, 3, d, d))
     sum_clusters(y, w, labels, np.ones(labels.size) if weights is None else weights, counts, sums)
     return sums
 
@@ -176,7 +184,8 @@ def write_down(field: Field, labels: Labels, counts: Array) -> tuple[float, floa
     rate of this labelling. Labels that have nothing to do with position are shorter to write one by one, each as rare as its
     cluster.
     """
-    size, edges = counts.size, len(field.edges)
+    size = counts.size
+    edges = len(field.edges)
     if size == 1:
         return 0.0, 0.0
     changes = int((labels[field.edges[:, 0]] != labels[field.edges[:, 1]]).sum())
@@ -199,7 +208,8 @@ def fit_tails(
     y: Array, w: Array, labels: Labels, counts: Array, prior: Prior, start: Gaussians, tails: Tails, steps: int = _STEPS
 ) -> tuple[float, Gaussians, Array]:
     """Fit clusters of Student's t; return the log-likelihood of whitened rows, the clusters, and the weights of rows."""
-    d, found = y.shape[0], start
+    d = y.shape[0]
+    found = start
     for _ in range(0 if tails == GAUSSIAN else steps):
         distances = distances_of(y, w, labels, found)
         sums = add_up(y, w, labels, counts.size, tails.weights(distances, d))
@@ -211,8 +221,11 @@ def fit_tails(
 
 def _moved(prior: Prior, counts: Array, sums: Array) -> Prior:
     """Return a prior as strong and as close, of clusters with other sums: rows far off must not hold it where they are."""
-    size, d = counts.size, sums.shape[2]
-    middle, pooled, scales = np.empty(d), np.empty((d, d)), np.empty(size)
+    size = counts.size
+    d = sums.shape[2]
+    middle = np.empty(d)
+    pooled = np.empty((d, d))
+    scales = np.empty(size)
     grid = np.array([prior.strength]), np.array([prior.closeness])
     scaled = bool((prior.scales != 1.0).any())
     marginal(counts, sums, 1.0, *grid, scaled, middle, pooled, scales, np.empty(2), np.empty(size))
@@ -237,15 +250,19 @@ def _with_tails(found: Scored, y: Array, w: Array, tails: Tails | None) -> Score
     level = explain(GAUSSIAN, plain)[0]
     if tails is not None:
         return replace(found, tails=tails, gain=explain(tails, plain)[0] - level)
-    best, gain, start = GAUSSIAN, 0.0, plain
+    best = GAUSSIAN
+    gain = 0.0
+    start = plain
     for by in HEAVY:
         explained, start = explain(by, start)
         if not explained - level > gain:
             break
-        best, gain = by, explained - level
+        best = by
+        gain = explained - level
     if best != GAUSSIAN:
         for by in STRAY:
             explained = explain(by, start)[0]
             if explained - level > gain:
-                best, gain = by, explained - level
+                best = by
+                gain = explained - level
     return replace(found, tails=best, gain=gain)

@@ -24,7 +24,8 @@ MOST_SCORED = 5000
 SAMPLE = 2500
 """Observations that it runs on otherwise, at least: whole pieces of series, or places at random."""
 
-LARGEST, PART_OF = 20_000, 7
+LARGEST = 20_000
+PART_OF = 7
 """Observations of the largest sample; one in so many is in it where there are fewer."""
 
 PIECE = 125
@@ -36,7 +37,8 @@ WHOLE = 50_000
 PART = 20_000
 """Observations that are labelled at a time then."""
 
-LOOSE, FREE = 0.5, 0.95
+LOOSE = 0.5
+FREE = 0.95
 """Changes of label between neighbours, of those expected at random, beyond which position helps little, and not at all."""
 
 MAX_CLUSTERS = 12
@@ -203,7 +205,8 @@ def parted(field: Field, scored: Scored) -> bool:
     spreads = [np.atleast_2d(np.cov(part)) for part in inside]
     for k in range(scored.clusters):
         for m in range(k):
-            gap, both = means[k] - means[m], 0.5 * (spreads[k] + spreads[m])
+            gap = means[k] - means[m]
+            both = 0.5 * (spreads[k] + spreads[m])
             line = np.linalg.lstsq(both, gap, rcond=None)[0]
             widths = np.sqrt([max(float(line @ spread @ line), 0.0) for spread in (spreads[k], spreads[m])])
             if abs(float(line @ gap)) < _APART * widths.sum():

@@ -87,7 +87,8 @@ def regions(field: Field, points: Array, number: int) -> Labels:
 
 def make_starts(field: Field, places: Positions, seed: int, *, many: int = MANY) -> Iterator[Start]:
     """Yield labellings to begin with, of about ``many`` clusters."""
-    count, X = len(field), winsorize(field)
+    count = len(field)
+    X = winsorize(field)
     sizes = np.bincount(places.groups)
     piece = field.pieces(max(1, count // many))
     yield Start("position", compact(piece * many // max(many, int(piece.max()) + 1)))

@@ -152,7 +152,9 @@ def _warn_of_repeated(data: Observations, fitted: int) -> None:
     """Warn of new times that the fit has already, as it would be of repeated ones: rows may have been given twice."""
     if not data.positions.is_chain:
         return
-    times, groups, new = data.positions.coordinates[:, 0], data.positions.groups, data.order >= fitted
+    times = data.positions.coordinates[:, 0]
+    groups = data.positions.groups
+    new = data.order >= fitted
     moment = np.cumsum(np.r_[0, (times[1:] != times[:-1]) | (groups[1:] != groups[:-1])])
     seen = np.zeros(moment[-1] + 1, dtype=bool)
     seen[moment[~new]] = True
@@ -205,12 +207,14 @@ def outdated(
         out[known] |= _place_in_block(now)[known] != _place_in_block(then)[before]
     if isinstance(now, TimeWindows) and isinstance(then, TimeWindows):
         # Old rows keep their order along time, so windows of one beginning are the same unless somebody has come between.
-        starts, count = now.starts[known], np.r_[0, np.cumsum(touched)]
+        starts = now.starts[known]
+        count = np.r_[0, np.cumsum(touched)]
         between = (count[starts + now.n_neighbors] > count[starts]) & (starts >= 0)
         out[known] |= between | (_named(data.order, starts) != _named(old.order, then.starts[before]))
         return out
     for part in tiles(known.size, _TILE_ROWS):
-        here, there = now.members(known[part]), then.members(before[part])
+        here = now.members(known[part])
+        there = then.members(before[part])
         same = _named(data.order, here) == _named(old.order, there)
         out[known[part]] |= ~same.all(axis=1) | (touched[here] & (here >= 0)).any(axis=1)
     return out

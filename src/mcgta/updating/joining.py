@@ -72,7 +72,8 @@ class Joined:
 
 def read_new(places: Positions, X_new: Array, positions: Any, groups: Any) -> New:
     """Check new observations against the positions of a fit; see :meth:`mcgta.MCGTA.predict` for the rules."""
-    count, cross = X_new.shape[0], None
+    count = X_new.shape[0]
+    cross = None
     need_groups(places, groups)
     if not places.metric.has_coordinates:
         if positions is None:
@@ -140,12 +141,14 @@ def _repeated(data: Observations, new: New) -> Index:
         return known
     # By halves: rows are in order of group, position and features.
     wanted = (new.groups[:, None], new.positions.coordinates, new.X)
-    low, high = np.zeros(known.size, dtype=np.intp), np.full(known.size, data.order.size)
+    low = np.zeros(known.size, dtype=np.intp)
+    high = np.full(known.size, data.order.size)
     while (low < high).any():
         middle = (low + high) // 2
         before, _ = _compare(data, np.minimum(middle, data.order.size - 1), wanted)
         before &= low < high
-        low, high = np.where(before, middle + 1, low), np.where(before, high, np.minimum(middle, high))
+        low = np.where(before, middle + 1, low)
+        high = np.where(before, high, np.minimum(middle, high))
     row = np.minimum(low, data.order.size - 1)
     _, same = _compare(data, row, wanted)
     known[same] = data.order[row[same]]
@@ -155,7 +158,8 @@ def _repeated(data: Observations, new: New) -> Index:
 def _compare(data: Observations, rows: Index, wanted: tuple[Array | Index, ...]) -> tuple[Mask, Mask]:
     """Tell of some rows of a fit whether they come before what is wanted, and whether they are the same."""
     places = data.positions
-    before, same = np.zeros(rows.size, dtype=bool), np.ones(rows.size, dtype=bool)
+    before = np.zeros(rows.size, dtype=bool)
+    same = np.ones(rows.size, dtype=bool)
     parts = (places.groups[rows, None], places.coordinates[rows], data.raw[data.order[rows]])
     for part, other in zip(parts, wanted, strict=True):
         for column, aim in zip(part.T, other.T, strict=True):

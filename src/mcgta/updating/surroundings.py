@@ -25,8 +25,10 @@ class Surroundings:
     def __init__(self, positions: Positions, count: int, before: int) -> None:
         if positions.points is None:
             raise ValueError("surroundings need positions with coordinates")
-        self._positions, self._points = positions, positions.points
-        self._count, self._before = count, before
+        self._positions = positions
+        self._points = positions.points
+        self._count = count
+        self._before = before
         self._trees: dict[int, tuple[Index, KDTree]] = {}
         # It sets how large rounding errors are, so it is always among the surroundings.
         self._outermost = int(np.abs(self._points).max(axis=1).argmax())

@@ -24,13 +24,16 @@ def count_together(classes: Labels, clusters: Labels) -> Index:
 
 def adjusted_rand(table: Index) -> float:
     """Return the adjusted Rand index (Hubert and Arabie 1985)."""
-    rows, columns = int((table.sum(axis=1) ** 2).sum()), int((table.sum(axis=0) ** 2).sum())
+    rows = int((table.sum(axis=1) ** 2).sum())
+    columns = int((table.sum(axis=0) ** 2).sum())
     return adjusted_rand_of_sums(int(table.sum()), int((table**2).sum()), rows, columns)
 
 
 def adjusted_rand_of_sums(count: int, squares: int, rows: int, columns: int) -> float:
     """Return the adjusted Rand index from the sums of squares of a table's entries, row sums and column sums."""
-    together, row_only, column_only = squares - count, rows - squares, columns - squares
+    together = squares - count
+    row_only = rows - squares
+    column_only = columns - squares
     apart = count**2 - rows - columns + squares
     if row_only == column_only == 0:
         return 1.0

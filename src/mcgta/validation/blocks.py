@@ -91,7 +91,8 @@ class BlockSplit(BaseCrossValidator):
 
     def split_positions(self, places: Positions) -> list[Fold]:
         """Return the same for positions that have been read."""
-        folds, rows = self._deal(places), np.arange(len(places))
+        folds = self._deal(places)
+        rows = np.arange(len(places))
         out = []
         for k in range(self.n_splits):
             held = folds == k
@@ -134,7 +135,8 @@ class BlockSplit(BaseCrossValidator):
                 f"n_splits={self.n_splits} with {present.size} groups: there must be as many groups as folds; use fewer folds, "
                 "or whole_groups=False to cut blocks within groups"
             )
-        load, fold = np.zeros(self.n_splits, dtype=np.int64), np.zeros(sizes.size, dtype=np.intp)
+        load = np.zeros(self.n_splits, dtype=np.int64)
+        fold = np.zeros(sizes.size, dtype=np.intp)
         for group in present[np.argsort(-sizes[present], kind="stable")]:  # the largest first, to the lightest fold
             fold[group] = np.argmin(load)
             load[fold[group]] += sizes[group]
@@ -146,7 +148,8 @@ def cut_blocks(places: Positions, size: int) -> Index:
 
     Smaller groups are one block each, and so are rows at one place.
     """
-    blocks, count = np.empty(len(places), dtype=np.int64), 0
+    blocks = np.empty(len(places), dtype=np.int64)
+    count = 0
     by_group = np.argsort(places.groups, kind="stable")
     for rows in np.split(by_group, np.cumsum(np.bincount(places.groups))[:-1]):
         if rows.size == 0:

@@ -62,7 +62,8 @@ class Grid:
     def level(self, names: Iterable[str]) -> list[Values]:
         """Return every combination of the values of a level, but for those that differ only in what has no effect."""
         inside = [name for name in names if name in self.values]
-        seen, out = set(), []
+        seen = set()
+        out = []
         for choice in itertools.product(*(range(len(self.values[name])) for name in inside)):
             combination = {name: self.values[name][k] for name, k in zip(inside, choice, strict=True)}
             key = tuple(k if has_effect(name, combination) else -1 for name, k in zip(inside, choice, strict=True))

@@ -39,7 +39,9 @@ class Scores:
     def __init__(self, labels: KnownLabels, folds: Sequence[Fold], score: LabelScore) -> None:
         self.settings: list[Values] = []
         self.rows: list[Row] = []
-        self._labels, self._folds, self._score = labels, folds, score
+        self._labels = labels
+        self._folds = folds
+        self._score = score
         self._places: dict[str, int] = {}
         self._scored: dict[bytes, Row] = {}
 

@@ -228,7 +228,8 @@ def _block_size(count: int, n_neighbors: int, share: float) -> int:
 
 def _draw(blocks: Index, times: int, share: float, seed: int) -> Sequence[Index]:
     """Return the rows of each resample, ascending."""
-    sizes, rng = np.bincount(blocks), np.random.default_rng(seed)
+    sizes = np.bincount(blocks)
+    rng = np.random.default_rng(seed)
     wanted = min(max(1, round(share * sizes.size)), sizes.size - 1)
     draws = []
     for _ in range(times):
@@ -258,7 +259,8 @@ def _fit(params: dict[str, Any], X: Array, places: Positions, rows: Index) -> La
     groups = part.groups
     if places.is_chain:  # rows are in order of time
         groups = np.cumsum(np.r_[False, (np.diff(rows) > 1) | (np.diff(groups) != 0)])
-    clusterer, neighbors = params["clusterer"], params["n_neighbors"]
+    clusterer = params["clusterer"]
+    neighbors = params["n_neighbors"]
     if neighbors != "auto" and np.bincount(groups).max() < neighbors:
         return np.full(rows.size, -1)  # only groups that are too small for a model, and noise in every fit
     if not isinstance(clusterer, str):
@@ -272,8 +274,10 @@ def _compare_all(
 ) -> Stability:
     """Compare the labels of the fit, in canonical order, with those of all resamples."""
     size = int(labels.max(initial=-1)) + 1
-    similar, members = np.zeros(size), np.zeros(size)
-    same, times = np.zeros(labels.size), np.zeros(labels.size)
+    similar = np.zeros(size)
+    members = np.zeros(size)
+    same = np.zeros(labels.size)
+    times = np.zeros(labels.size)
     for rows, other in zip(draws, found, strict=True):
         jaccard, kept = compare(labels[rows], other, size)
         held = np.bincount(labels[rows][labels[rows] >= 0], minlength=size)
@@ -301,7 +305,8 @@ def _compare_all(
 
 def _spread(labels: Labels, blocks: Index, size: int) -> Array:
     """(size,) the number of blocks that each cluster lies in; 1 over the sum of squared shares."""
-    some, count = labels >= 0, int(blocks.max()) + 1
+    some = labels >= 0
+    count = int(blocks.max()) + 1
     held = np.bincount(labels[some] * count + blocks[some], minlength=size * count).reshape(size, count)
     return held.sum(axis=1) ** 2 / np.maximum((held**2).sum(axis=1), 1)
 
@@ -338,7 +343,8 @@ def _tell(which: Index, similarity: Array, verdict: str) -> str:
     names = ("clusters " if several else "cluster ") + ", ".join(map(str, which))
     if verdict == UNKNOWN:
         return f"{names} {'were' if several else 'was'} never drawn"
-    least, most = np.floor(100 * similarity.min()) / 100, np.floor(100 * similarity.max()) / 100
+    least = np.floor(100 * similarity.min()) / 100
+    most = np.floor(100 * similarity.max()) / 100
     numbers = f"{least:.2f}" if least == most else f"{least:.2f} to {most:.2f}"
     one, many, meaning = _TOLD[verdict]
     return f"{names} {many if several else one} (Jaccard {numbers}){meaning}"
@@ -346,7 +352,8 @@ def _tell(which: Index, similarity: Array, verdict: str) -> str:
 
 def _count(numbers: Index) -> str:
     """Say how many clusters were found."""
-    least, most = int(numbers.min()), int(numbers.max())
+    least = int(numbers.min())
+    most = int(numbers.max())
     if least == most:
         return f"always {least} cluster{'' if least == 1 else 's'}"
     values, times = np.unique(numbers, return_counts=True)

@@ -104,7 +104,8 @@ def tune(
     >>> found.score > 0.7
     True
     """
-    score, shelf = LabelScore(scoring, noise), Shelf(archive)
+    score = LabelScore(scoring, noise)
+    shelf = Shelf(archive)
     seed, trials = _check_search(search, trials, random_state)
     params = _start(estimator, n_jobs, seed, progress)
     features = read_features(MCGTA(), X, ensure_min_samples=2)

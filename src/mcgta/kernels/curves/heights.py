@@ -68,7 +68,8 @@ def curve_height(code: Any, parameters: Any, x: Any, y: Any, h: Any) -> Any:
 @snippet
 def _on_line(x: Any, y: Any, h: Any) -> Any:
     """np.interp(h, x, y), with its bits."""
-    low, high = 0, x.shape[0]
+    low = 0
+    high = x.shape[0]
     while high - low > 1:  # x[low] <= h < x[high]
         middle = (low + high) >> 1
         if x[middle] <= h:
@@ -87,8 +88,10 @@ def _matern_rise(shape: Any, slopes: Any, heights: Any, u: Any) -> Any:
     if place >= _STEPS:
         return 1.0
     k = np.int64(place)
-    s, rise = place - k, heights[k + 1] - heights[k]
-    start, bend = slopes[k], slopes[k] + slopes[k + 1] - 2.0 * rise
+    s = place - k
+    rise = heights[k + 1] - heights[k]
+    start = slopes[k]
+    bend = slopes[k] + slopes[k + 1] - 2.0 * rise
     return heights[k] + s * (start + s * (rise - start - bend + s * bend))
 
 

@@ -79,7 +79,8 @@ def _difference(z: Any, rows: Any, squares: Any, low: Any, high: Any) -> float:
     """Add up what each row and its partners contribute."""
     total = 0.0
     for i in range(z.shape[0]):
-        a, b = low[i], high[i]
+        a = low[i]
+        b = high[i]
         if a < b:
             inner = 0.0
             norm = 0.0
@@ -117,7 +118,8 @@ def pairs_of_rank(
 
     ``ranks`` holds ascending ranks, bin after bin; those of bin k are ranks[begins[k] : begins[k + 1]].
     """
-    rows, cols = np.empty(ranks.shape[0], dtype=np.int64), np.empty(ranks.shape[0], dtype=np.int64)
+    rows = np.empty(ranks.shape[0], dtype=np.int64)
+    cols = np.empty(ranks.shape[0], dtype=np.int64)
     state = rank_state(edges, ranks, begins)
     guide = bin_guide(edges, rounding)
     _find(

@@ -66,7 +66,8 @@ class PlaceTree:
 
 def place_tree(points: Array, z: Array, kind: int, nodes: Index) -> PlaceTree:
     """Add up the nodes, for points and z in the order of the tree."""
-    points, z = native(points), native(np.column_stack([z, np.einsum("nm,nm->n", z, z)]))
+    points = native(points)
+    z = native(np.column_stack([z, np.einsum("nm,nm->n", z, z)]))
     q = points.shape[1]
     boxes = bound_boxes(points, nodes)
     shape, sums = np.zeros((len(nodes), 1 + q + q * q)), np.zeros((len(nodes), z.shape[1]))
@@ -94,7 +95,8 @@ def find_pairs(
 
     ``ranks`` holds ascending ranks, bin after bin; those of bin k are ranks[begins[k] : begins[k + 1]].
     """
-    rows, cols = np.empty(ranks.shape[0], dtype=np.int64), np.empty(ranks.shape[0], dtype=np.int64)
+    rows = np.empty(ranks.shape[0], dtype=np.int64)
+    cols = np.empty(ranks.shape[0], dtype=np.int64)
     state = rank_state(edges, ranks, begins)
     _walk_tree(tree, pairs, edges, rounding, np.zeros((3, 0)), ranks, begins, state, rows, cols)
     return rows, cols
@@ -120,9 +122,12 @@ def _walk_tree(
 def _add_up(points: Any, z: Any, nodes: Any, boxes: Any, shape: Any, sums: Any) -> None:
     """Leaves from their points, the others from their children."""
     lean()
-    q, m = points.shape[1], z.shape[1] - 1
+    q = points.shape[1]
+    m = z.shape[1] - 1
     for v in range(nodes.shape[0] - 1, -1, -1):
-        first, last, child = nodes[v, 0], nodes[v, 1], nodes[v, 2]
+        first = nodes[v, 0]
+        last = nodes[v, 1]
+        child = nodes[v, 2]
         size = last - first
         square = widest = 0.0
         for k in range(q):
@@ -131,8 +136,10 @@ def _add_up(points: Any, z: Any, nodes: Any, boxes: Any, shape: Any, sums: Any) 
             widest = max(widest, side)
         shape[v, 0] = max(math.sqrt(square), widest)  # not zero where squares are too small for doubles
         if child >= 0:
-            left, right = nodes[child, 1] - nodes[child, 0], nodes[child + 1, 1] - nodes[child + 1, 0]
-            a, b = left / size, right / size
+            left = nodes[child, 1] - nodes[child, 0]
+            right = nodes[child + 1, 1] - nodes[child + 1, 0]
+            a = left / size
+            b = right / size
             for k in range(m + 1):
                 sums[v, k] = sums[child, k] + sums[child + 1, k]
             for k in range(q):
@@ -163,7 +170,8 @@ def _add_up(points: Any, z: Any, nodes: Any, boxes: Any, shape: Any, sums: Any) 
 def _lay_out(points: Any, z: Any, nodes: Any, block: Any, lanes: Any) -> None:
     """Write the points of leaves side by side."""
     lean()
-    q, m = points.shape[1], z.shape[1] - 1
+    q = points.shape[1]
+    m = z.shape[1] - 1
     for v in range(nodes.shape[0]):
         if block[v] < 0:
             continue
@@ -208,9 +216,11 @@ def _compare_leaves(
     Column e of ``found`` gets number, distances and squared differences of the pairs beyond the e-th of the edges in between;
     column 0 gets the distances of all.
     """
-    q, m = points.shape[1], z.shape[1] - 1
+    q = points.shape[1]
+    m = z.shape[1] - 1
     size = last - first
-    none, one = splat(0.0), splat(1.0)
+    none = splat(0.0)
+    one = splat(1.0)
     total = none
     for i in range(size):
         row = first + i
@@ -239,7 +249,9 @@ def _compare_leaves(
     found[1, 0] = total_of(total)
     for e in range(low, high):
         edge = splat(passes[e])
-        number, distances, values = none, none, none
+        number = none
+        distances = none
+        values = none
         for i in range(size):
             square = get(room, 0, i)
             number = number + where_less(edge, square, one, none)
@@ -272,7 +284,8 @@ def _square_bounds(boxes: Any, u: int, v: int, kind: int) -> tuple[float, float,
     room = 1e-12 * across
     near = 2.0 * EARTH_RADIUS * math.atan2(math.sqrt(least), math.sqrt(max(across + room - least, 0.0)))
     away = 2.0 * EARTH_RADIUS * math.atan2(math.sqrt(most), math.sqrt(max(across - room - most, 0.0)))
-    least, most = near * near, away * away
+    least = near * near
+    most = away * away
     if kind == SPHERE_TIME:
         low = boxes[v, 3] - boxes[u, 7]
         high = boxes[u, 3] - boxes[v, 7]
@@ -295,7 +308,9 @@ def _mean_distance(shape: Any, q: int, u: int, v: int, kind: int) -> float:
     for k in range(flat):
         x = shape[u, 1 + k] - shape[v, 1 + k]
         chord += x * x
-    square, slope, bend = chord, 1.0, 0.0  # the squared arc as a function of the squared chord, and its derivatives
+    square = chord
+    slope = 1.0
+    bend = 0.0  # the squared arc as a function of the squared chord, and its derivatives
     if kind != FLAT:
         share = chord / (4.0 * EARTH_RADIUS * EARTH_RADIUS)
         bend = 1.0 / (6.0 * EARTH_RADIUS * EARTH_RADIUS)
@@ -380,7 +395,8 @@ def _walk(
     ranks: Any, begins: Any, state: Any, rows: Any, cols: Any, stack: Any, room: Any, found: Any,
 ) -> None:  # fmt: skip
     """Walk down from each pair of nodes; add to ``out``, or, where it is empty, look for ranks."""
-    q, m = points.shape[1], z.shape[1] - 1
+    q = points.shape[1]
+    m = z.shape[1] - 1
     scale = (guide.shape[0] - 1) / edges[-1]
     finding = out.shape[1] == 0
     beyond = edges.shape[0]
@@ -390,8 +406,12 @@ def _walk(
         top = 1
         while top > 0:
             top -= 1
-            u, v, low, high = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
-            nu, nv = nodes[u, 1] - nodes[u, 0], nodes[v, 1] - nodes[v, 0]
+            u = stack[top, 0]
+            v = stack[top, 1]
+            low = stack[top, 2]
+            high = stack[top, 3]
+            nu = nodes[u, 1] - nodes[u, 0]
+            nv = nodes[v, 1] - nodes[v, 0]
             size = shape[u, 0] + shape[v, 0]
             distance = 0.0
             from_antipodes = np.inf
@@ -424,7 +444,8 @@ def _walk(
                 out[1, low] += number * distance
                 out[2, low] += (0.5 if u == v else 1.0) * _squares(sums, u, v, nu, nv)
                 continue
-            left, right = nodes[u, 2], nodes[v, 2]
+            left = nodes[u, 2]
+            right = nodes[v, 2]
             if left >= 0 or right >= 0:
                 first = top
                 if u == v:

@@ -23,7 +23,8 @@ def _sum_others(logs: Any, out: Any) -> None:
 
     The largest is not taken away from the sum again: others that are far smaller would be lost.
     """
-    best, second = 0, -1
+    best = 0
+    second = -1
     for k in range(1, logs.size):
         if logs[k] > logs[best]:
             best, second = k, best
@@ -33,7 +34,8 @@ def _sum_others(logs: Any, out: Any) -> None:
         out[:] = logs[best]
         out[best] = -math.inf
         return
-    small, rest = 0.0, 0.0
+    small = 0.0
+    rest = 0.0
     for k in range(logs.size):
         if k != best:
             small += math.exp(logs[k] - logs[second])
@@ -47,7 +49,8 @@ def _sum_others(logs: Any, out: Any) -> None:
 @helper
 def _normalise(logs: Any) -> None:
     """Turn logs into numbers with sum one."""
-    top, total = logs.max(), 0.0
+    top = logs.max()
+    total = 0.0
     for k in range(logs.size):
         logs[k] = math.exp(logs[k] - top)
         total += logs[k]
@@ -62,7 +65,9 @@ def path_chances(stay: Any, enter: Any, first: Any, cost: float, chances: Any) -
     Paths have the weights that :func:`mcgta.kernels.evidence.relabel.best_path` compares, and the arguments are its.
     """
     rows, size = stay.shape
-    others, after, later = np.empty(size), np.empty(size), np.zeros(size)
+    others = np.empty(size)
+    after = np.empty(size)
+    later = np.zeros(size)
     for t in range(rows):
         if t == 0 or first[t]:
             chances[t] = enter[t]
@@ -92,7 +97,8 @@ def sweep_chances(worth: Any, listed: Any, together: float, chances: Any) -> flo
     The log odds of labels are ``worth`` (N, K), plus ``together`` times the mean of the probabilities of the rows ``listed``,
     -1 where there are no more: the mean field of the model of :func:`mcgta.kernels.evidence.relabel.visit`.
     """
-    size, largest = worth.shape[1], 0.0
+    size = worth.shape[1]
+    largest = 0.0
     found = np.empty(size)
     for i in range(worth.shape[0]):
         count = 0

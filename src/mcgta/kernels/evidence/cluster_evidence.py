@@ -31,9 +31,11 @@ _ROUNDS = 5  # of estimating the scales
 def _sum_alike(y: Any, labels: Any, weights: Any, counts: Any, sums: Any) -> None:
     """Add rows whose w is 1."""
     d = y.shape[0]
-    right, total = np.empty(d), np.zeros(counts.size)
+    right = np.empty(d)
+    total = np.zeros(counts.size)
     for i in range(labels.size):
-        k, u = labels[i], weights[i]
+        k = labels[i]
+        u = weights[i]
         counts[k] += 1.0
         total[k] += u
         for f in range(d):
@@ -57,7 +59,8 @@ def sum_clusters(y: Any, w: Any, labels: Any, weights: Any, counts: Any, sums: A
     d = y.shape[0]
     counts[:] = 0.0
     sums[:] = 0.0
-    left, right = np.empty(d), np.empty(d)
+    left = np.empty(d)
+    right = np.empty(d)
     alike = True  # whether w is 1 everywhere
     for f in range(d):
         for i in range(labels.size):
@@ -66,12 +69,15 @@ def sum_clusters(y: Any, w: Any, labels: Any, weights: Any, counts: Any, sums: A
         _sum_alike(y, labels, weights, counts, sums)
         return
     for i in range(labels.size):
-        k, u = labels[i], weights[i]
+        k = labels[i]
+        u = weights[i]
         counts[k] += 1.0
         for f in range(d):
-            left[f], right[f] = w[f, i], y[f, i]
+            left[f] = w[f, i]
+            right[f] = y[f, i]
         for f in range(d):
-            wf, yf = u * left[f], u * right[f]
+            wf = u * left[f]
+            yf = u * right[f]
             for g in range(d):
                 sums[k, 1, f, g] += wf * right[g]
             for g in range(f + 1):
@@ -177,8 +183,11 @@ def marginal(
     and kappa, and what ``each`` (K,) cluster has of the total.
     """
     size, d = counts.size, middle.size
-    means, weights, scatters = np.empty((size, d)), np.empty((size, d)), np.empty((size, d, d))
-    table, factor = np.empty((d, d)), np.empty((d, d))
+    means = np.empty((size, d))
+    weights = np.empty((size, d))
+    scatters = np.empty((size, d, d))
+    table = np.empty((d, d))
+    factor = np.empty((d, d))
     total = 0.0
     middle[:] = 0.0
     for k in range(size):
@@ -239,7 +248,8 @@ def marginal(
                 found += one[k]
             if found > top:
                 top = found
-                best[0], best[1] = a, kappa
+                best[0] = a
+                best[1] = kappa
                 each[:] = one
     return top
 
@@ -256,8 +266,12 @@ def merge_gains(
     The scale of two is the mean of theirs, by their rows.
     """
     size, d = counts.size, middle.size
-    mean, weight, scatter = np.empty(d), np.empty(d), np.empty((d, d))
-    table, factor, prior = np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
+    mean = np.empty(d)
+    weight = np.empty(d)
+    scatter = np.empty((d, d))
+    table = np.empty((d, d))
+    factor = np.empty((d, d))
+    prior = np.empty((d, d))
     both = np.empty((3, d, d))
     log_pooled = log_determinant(pooled, factor)
     for k in range(size):
@@ -306,7 +320,10 @@ def plug_in(
     They are estimates with the prior's a + d + 1 observations of the scaled, pooled covariance, and kappa of the middle.
     """
     size, d = counts.size, middle.size
-    mean, weight, table, factor = np.empty(d), np.empty(d), np.empty((d, d)), np.empty((d, d))
+    mean = np.empty(d)
+    weight = np.empty(d)
+    table = np.empty((d, d))
+    factor = np.empty((d, d))
     for k in range(size):
         centre(sums[k], mean, weight, table)
         strength = a + d + 1.0

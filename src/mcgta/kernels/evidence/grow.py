@@ -27,16 +27,20 @@ def grow(X: Any, i: Any, j: Any, wanted: int, region: Any) -> int:
     edge. Writes for each row its ``region``, named by a row in it.
     """
     rows, d = X.shape
-    means, counts, version = X.copy(), np.ones(rows), np.zeros(rows, dtype=np.int64)
+    means = X.copy()
+    counts = np.ones(rows)
+    version = np.zeros(rows, dtype=np.int64)
     parent = np.arange(rows)
     # Edges of a region are a chain of cells, joined when regions are.
-    head, last = np.full(rows, -1), np.full(rows, -1)
+    head = np.full(rows, -1)
+    last = np.full(rows, -1)
     cell = np.empty(2 * i.size, dtype=np.int64)
     after = np.full(2 * i.size, -1)
     queue = [(0.0, 0, 0, 0, 0, 0)]
     queue.pop()
     for e in range(i.size):
-        a, b = i[e], j[e]
+        a = i[e]
+        b = j[e]
         if a == b:
             continue
         for side in range(2):
@@ -48,7 +52,8 @@ def grow(X: Any, i: Any, j: Any, wanted: int, region: Any) -> int:
             head[own] = c
         queue.append((_cost(means, counts, a, b), e, a, b, 0, 0))
     heapq.heapify(queue)
-    left, serial = rows, i.size
+    left = rows
+    serial = i.size
     seen = np.full(rows, -1)
     while left > wanted and len(queue) > 0:
         _, _, a, b, va, vb = heapq.heappop(queue)
@@ -69,7 +74,8 @@ def grow(X: Any, i: Any, j: Any, wanted: int, region: Any) -> int:
                 after[last[a]] = head[b]
             last[a] = last[b]
         # One entry for each neighbour; the chain is rebuilt of those.
-        c, previous = head[a], -1
+        c = head[a]
+        previous = -1
         while c >= 0:
             other = find(parent, cell[c])
             if other == a or seen[other] == serial:

@@ -18,7 +18,8 @@ def squared_distances(y: Any, w: Any, means: Any, inverse: Any, out: Any) -> Non
     """Write the (N, K) squared Mahalanobis distances of rows (d, N) from each cluster, whose mean counts w times."""
     d, rows = y.shape
     off = np.empty((d, _BLOCK))
-    part, total = np.empty(_BLOCK), np.empty(_BLOCK)
+    part = np.empty(_BLOCK)
+    total = np.empty(_BLOCK)
     for start in range(0, rows, _BLOCK):
         size = min(_BLOCK, rows - start)
         for k in range(means.shape[0]):
@@ -64,12 +65,14 @@ def best_path(stay: Any, enter: Any, first: Any, cost: float, labels: Any) -> No
     label comes before, which costs ``cost``; ``first`` tells where a series begins.
     """
     rows, size = stay.shape
-    score, after = np.empty(size), np.empty(size)
+    score = np.empty(size)
+    after = np.empty(size)
     came = np.empty((rows, size), dtype=np.int32)
     for k in range(size):
         score[k] = enter[0, k]
     for t in range(1, rows):
-        best, second = 0, -1
+        best = 0
+        second = -1
         for k in range(1, size):
             if score[k] > score[best]:
                 best, second = k, best
@@ -77,14 +80,17 @@ def best_path(stay: Any, enter: Any, first: Any, cost: float, labels: Any) -> No
                 second = k
         for k in range(size):
             if first[t]:
-                came[t, k], after[k] = best, score[best] + enter[t, k]
+                came[t, k] = best
+                after[k] = score[best] + enter[t, k]
                 continue
             keep = score[k] + stay[t, k]
             other = second if best == k else best
             if other >= 0 and score[other] + enter[t, k] - cost > keep:
-                came[t, k], after[k] = other, score[other] + enter[t, k] - cost
+                came[t, k] = other
+                after[k] = score[other] + enter[t, k] - cost
             else:
-                came[t, k], after[k] = k, keep
+                came[t, k] = k
+                after[k] = keep
         for k in range(size):
             score[k] = after[k]
     best = 0
@@ -143,12 +149,19 @@ def visit(
     ``shares``. Where ``together`` is above 0 only its own label and those in its list are considered. ``kind_of`` (d,) says
     which of the kinds of dependence each feature has.
     """
-    d, size = X.shape[0], means.shape[0]
-    table, far, factor = np.empty((near, near)), np.empty((near, near)), np.empty((near, near))
-    base, reach = np.empty(near), np.empty(near)
+    d = X.shape[0]
+    size = means.shape[0]
+    table = np.empty((near, near))
+    far = np.empty((near, near))
+    factor = np.empty((near, near))
+    base = np.empty(near)
+    reach = np.empty(near)
     weights = np.empty((kinds.size, near))
-    scale, total = np.empty(kinds.size), np.empty(kinds.size)
-    own, off, agree = np.empty(near, dtype=np.int64), np.empty(d), np.empty(size)
+    scale = np.empty(kinds.size)
+    total = np.empty(kinds.size)
+    own = np.empty(near, dtype=np.int64)
+    off = np.empty(d)
+    agree = np.empty(size)
     changed = 0
     for i in range(labels.size):
         agree[:] = 0.0
@@ -158,7 +171,8 @@ def visit(
                 count += 1
         for p in range(min(count, 8)):
             agree[labels[listed[i, p]]] += 1.0 / min(count, 8)
-        top, best = -math.inf, labels[i]
+        top = -math.inf
+        best = labels[i]
         for k in range(size):
             number = 0
             for p in range(count):
@@ -169,7 +183,8 @@ def visit(
                 continue
             jacobian = 0.0
             for t in range(kinds.size):
-                scale[t], total[t] = 1.0, 0.0
+                scale[t] = 1.0
+                total[t] = 0.0
                 if kinds[t] == INDEPENDENT or number == 0:
                     weights[t, :] = 0.0
                     continue
@@ -202,7 +217,8 @@ def visit(
                 + shares[k]
             )
             if found > top:
-                top, best = found, k
+                top = found
+                best = k
         if best != labels[i]:
             labels[i] = best
             changed += 1

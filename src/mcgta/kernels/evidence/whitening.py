@@ -21,7 +21,9 @@ from mcgta.kernels.simd.compiled import helper, kernel
 NEAR = 8
 """Rows that a row is predicted from."""
 
-INDEPENDENT, EXPONENTIAL, MATERN = -1, 0, 1
+INDEPENDENT = -1
+EXPONENTIAL = 0
+MATERN = 1
 """Kinds of correlation: none, exp(-u), and Matern's with smoothness 3/2, (1 + v) exp(-v) for v = sqrt(3) u."""
 
 _JITTER = 1e-6
@@ -51,7 +53,8 @@ def predict_from(table: Any, reach: Any, size: int, factor: Any, weights: Any) -
             for q in range(j):
                 s -= factor[i, q] * factor[j, q]
             factor[i, j] = s / factor[j, j] if factor[j, j] > 0 else 0.0
-        own, s = 1.0 + _JITTER, reach[i]
+        own = 1.0 + _JITTER
+        s = reach[i]
         for q in range(i):
             own -= factor[i, q] * factor[i, q]
             s -= factor[i, q] * weights[q]
@@ -107,10 +110,14 @@ def whiten(
     ``chosen`` (N, NEAR) says what of its list each row is predicted from. Writes y (T, d, N), w (T, N) and log s (T, N) of
     those rows.
     """
-    d, near = X.shape[0], chosen.shape[1]
+    d = X.shape[0]
+    near = chosen.shape[1]
     far = np.empty((near, near))
-    table, factor = np.empty((near, near)), np.empty((near, near))
-    base, reach, weights = np.empty(near), np.empty(near), np.empty(near)
+    table = np.empty((near, near))
+    factor = np.empty((near, near))
+    base = np.empty(near)
+    reach = np.empty(near)
+    weights = np.empty(near)
     for r in range(rows.size):
         i = rows[r]
         size = 0
@@ -120,7 +127,8 @@ def whiten(
             if kinds[t] == INDEPENDENT or size == 0:
                 for f in range(d):
                     y[t, f, i] = X[f, i]
-                w[t, i], log_s[t, i] = 1.0, 0.0
+                w[t, i] = 1.0
+                log_s[t, i] = 0.0
                 continue
             if t == 0 or kinds[t] != kinds[t - 1] or lengths[t] != lengths[t - 1]:
                 for a in range(size):
@@ -142,7 +150,8 @@ def whiten(
                 for a in range(size):
                     left -= weights[a] * X[f, listed[i, chosen[i, a]]]
                 y[t, f, i] = left / s
-            w[t, i], log_s[t, i] = (1.0 - total) / s, math.log(s)
+            w[t, i] = (1.0 - total) / s
+            log_s[t, i] = math.log(s)
 
 
 @kernel("void(float64[:, :, ::1], float64[:, ::1], float64[:, ::1], int64[::1], float64[::1], float64[:, ::1])")
@@ -152,7 +161,9 @@ def profile(y: Any, w: Any, log_s: Any, labels: Any, counts: Any, score: Any) ->
     Means and variances of clusters are fitted, constants left out. ``counts`` (K,) are the clusters' sizes.
     """
     size = counts.size
-    ww, wy, yy = np.empty(size), np.empty(size), np.empty(size)
+    ww = np.empty(size)
+    wy = np.empty(size)
+    yy = np.empty(size)
     for t in range(y.shape[0]):
         jacobian = 0.0
         ww[:] = 0.0

@@ -20,7 +20,8 @@ _ROUNDING = 1e-13  # the change of a correlation below which another step is of 
 _MAX_STEPS = 200
 _MAX_HALVINGS = 50
 _DIRECT = 12  # features up to which the Newton system is solved by elimination
-_CG_STEPS, _CG_TOLERANCE = 200, 1e-20
+_CG_STEPS = 200
+_CG_TOLERANCE = 1e-20
 _BATCH_BYTES = 64 * 2**20
 
 
@@ -73,7 +74,9 @@ def _solve(covs: Array, alpha: float) -> tuple[Array, Array]:
         theta = precision[:, row, col]
         gap = _gaps(precision, theta, target[active], bound[active])
         going = ~(gap <= GAP) & np.isfinite(gap)
-        active, precision, theta = active[going], precision[going], theta[going]
+        active = active[going]
+        precision = precision[going]
+        theta = theta[going]
         if active.size == 0:
             break
         moved = _newton_step(values[active], target[active], bound[active], precision, theta, row, col)

@@ -52,7 +52,8 @@ def _factors_of_roots(covs: Array) -> Array:
     out = np.zeros_like(covs)
     patterns, which = np.unique(np.diagonal(covs, axis1=1, axis2=2) > 0, axis=0, return_inverse=True)
     for k, varies in enumerate(patterns):
-        rows, columns = np.flatnonzero(which == k), np.flatnonzero(varies)
+        rows = np.flatnonzero(which == k)
+        columns = np.flatnonzero(varies)
         inside = np.ix_(rows, columns, columns)
         upper = np.linalg.qr(psd_roots(covs[inside]), mode="r")
         signs = np.where(np.diagonal(upper, axis1=1, axis2=2) < 0, -1.0, 1.0)

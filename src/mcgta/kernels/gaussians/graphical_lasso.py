@@ -72,7 +72,8 @@ def graphical_lasso(covs: Array, alpha: float, *, in_place: bool = False) -> tup
     if d > _LARGEST:
         return careful_lasso(covs, alpha)
     covs = native(covs)
-    fitted, gaps = covs if in_place else np.empty_like(covs), np.empty(count)
+    fitted = covs if in_place else np.empty_like(covs)
+    gaps = np.empty(count)
     pairs = d * (d - 1) // 2
     room = workspace(d + 10 * d * d + 2 + 2 * pairs + pairs * pairs)
     _fit(covs, float(alpha), fitted, gaps, room, np.zeros((2 * pairs + 1) * WIDTH, dtype=np.int64))
@@ -330,9 +331,17 @@ def _fit(covs: Any, alpha: float, fitted: Any, gaps: Any, B: Any, lists: Any) ->
     most = d * (d - 1) // 2
     scale = 0
     s = d * WIDTH
-    bound, w, tried, low, trial = s + matrix, s + 2 * matrix, s + 3 * matrix, s + 4 * matrix, s + 5 * matrix
-    half, inverse, step, room = s + 6 * matrix, s + 7 * matrix, s + 8 * matrix, s + 9 * matrix
-    near, state = s + 10 * matrix, s + 10 * matrix + WIDTH
+    bound = s + matrix
+    w = s + 2 * matrix
+    tried = s + 3 * matrix
+    low = s + 4 * matrix
+    trial = s + 5 * matrix
+    half = s + 6 * matrix
+    inverse = s + 7 * matrix
+    step = s + 8 * matrix
+    room = s + 9 * matrix
+    near = s + 10 * matrix
+    state = s + 10 * matrix + WIDTH
     x = state + WIDTH
     h = x + most * WIDTH
     for first in range(0, count, WIDTH):

@@ -29,8 +29,10 @@ _ROUNDING = 16 * 2.220446049250313e-16
 
 def window_moments(X: Array, indices: Index, weights: Array) -> tuple[Array, Array]:
     """Weighted means and covariances: mu = sum_k w_k x_k, Sigma = sum_k w_k (x_k - mu)(x_k - mu)^T, in two passes."""
-    count, d = indices.shape[0], X.shape[1]
-    means, covs = np.empty((count, d)), np.empty((count, d, d))
+    count = indices.shape[0]
+    d = X.shape[1]
+    means = np.empty((count, d))
+    covs = np.empty((count, d, d))
     _window(
         native(X),
         native_rows(indices, len(X)),
@@ -56,7 +58,8 @@ def sliding_moments(
     Nothing is ever subtracted from a sum, so there is no cancellation and nothing that builds up along a series. What comes out
     for a window depends on its rows only, not on which others are asked for.
     """
-    count, d = starts.shape[0], X.shape[1]
+    count = starts.shape[0]
+    d = X.shape[1]
     means, covs = out if out is not None else (np.empty((count, d)), np.empty((count, d, d)))
     _slide(
         native(X),
@@ -100,7 +103,10 @@ def _window(X: Any, indices: Any, weights: Any, means: Any, covs: Any, B: Any) -
     lean()
     count, n = indices.shape
     d = X.shape[1]
-    centred, weight, mean, result = 0, n * d * WIDTH, n * (d + 1) * WIDTH, (n + 1) * (d + 1) * WIDTH
+    centred = 0
+    weight = n * d * WIDTH
+    mean = n * (d + 1) * WIDTH
+    result = (n + 1) * (d + 1) * WIDTH
     for first in range(0, count, WIDTH):
         lanes = count - first if count - first < WIDTH else WIDTH
         for lane in range(WIDTH):
@@ -162,7 +168,8 @@ def _slide(X: Any, starts: Any, origins: Any, n: int, means: Any, covs: Any, sta
     d = X.shape[1]
     size = d + d * d
     begun = (n + 1) * size
-    block, taken = -1, 0
+    block = -1
+    taken = 0
     for b in range(starts.shape[0]):
         start = starts[b]
         k = (start - origins[b]) % n

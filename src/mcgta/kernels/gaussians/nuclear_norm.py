@@ -73,7 +73,9 @@ def bidiagonalise(B: Any, a: int, work: int, q: int, e: int, d: int) -> None:
     what is loaded.
     """
     lean()
-    z, p, w = work, work + d * WIDTH, work + 2 * d * WIDTH
+    z = work
+    p = work + d * WIDTH
+    w = work + 2 * d * WIDTH
     limit = splat(_NOTHING)
     for k in range(d - 2):
         v = a + k * d * WIDTH

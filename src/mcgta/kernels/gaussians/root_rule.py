@@ -28,20 +28,25 @@ _TERMS = 8  # of the theta series, the nome being at most 0.02
 
 def root_rule(count: int, spread: float) -> tuple[Array, Array]:
     """Return an even number of nodes and weights for the root of x, for x from 1 / spread to 1."""
-    quarter, other = ellipk(1.0 / spread), ellipkm1(1.0 / spread)
+    quarter = ellipk(1.0 / spread)
+    other = ellipkm1(1.0 / spread)
     nome = np.exp(-np.pi * other / quarter)
     step = np.pi * other / (2.0 * quarter * count)
     v = np.append(np.arange(count // 2) + 0.5, count / 2) * step  # the last is the middle of the interval
     n = np.arange(_TERMS)[:, None]
-    odd, even = 2 * n + 1, 2 * n + 2
+    odd = 2 * n + 1
+    even = 2 * n + 2
     upper = (-1.0) ** n * nome ** (n * (n + 1))
     lower = -2.0 * (-1.0) ** n * nome ** ((n + 1) ** 2)
-    top, top_slope = (upper * np.sinh(odd * v)).sum(axis=0), (upper * odd * np.cosh(odd * v)).sum(axis=0)
-    bottom, bottom_slope = 1 + (lower * np.cosh(even * v)).sum(axis=0), (lower * even * np.sinh(even * v)).sum(axis=0)
+    top = (upper * np.sinh(odd * v)).sum(axis=0)
+    top_slope = (upper * odd * np.cosh(odd * v)).sum(axis=0)
+    bottom = 1 + (lower * np.cosh(even * v)).sum(axis=0)
+    bottom_slope = (lower * even * np.sinh(even * v)).sum(axis=0)
     t = top / bottom
     slope = t * (top_slope / top - bottom_slope / bottom) * step * 2.0 / np.pi
     t, slope = t[:-1] / t[-1], slope[:-1] / t[-1]
-    nodes, weights = np.append(t, 1.0 / t[::-1]) ** 2, np.append(slope, (slope / t**2)[::-1])
+    nodes = np.append(t, 1.0 / t[::-1]) ** 2
+    weights = np.append(slope, (slope / t**2)[::-1])
     return nodes * spread**-0.5, weights * spread**-0.25
 
 

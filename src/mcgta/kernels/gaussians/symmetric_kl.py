@@ -67,8 +67,10 @@ def _compare(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: Any) ->
     lean()
     size = left.shape[1]
     triangle = d * (d + 1) // 2
-    x, y = 0, size * WIDTH
-    shift, result = 2 * size * WIDTH, (2 * size + d) * WIDTH
+    x = 0
+    y = size * WIDTH
+    shift = 2 * size * WIDTH
+    result = (2 * size + d) * WIDTH
     listed = i.shape[0] > 0
     rows = 1 if listed else left.shape[0]
     for first in range(0, out.shape[1], WIDTH):
@@ -80,7 +82,8 @@ def _compare(left: Any, right: Any, d: int, i: Any, j: Any, out: Any, B: Any) ->
                 for k in range(size):
                     put(B, x, k, splat(left[row, k]))
             value = splat(-2.0 * d)
-            cov, precision = d, d + triangle
+            cov = d
+            precision = d + triangle
             for r in range(d):
                 here = get(B, x, r) - get(B, y, r)
                 put(B, shift, r, here)

@@ -49,7 +49,8 @@ from mcgta.kernels.simd.lanes import (
 from mcgta.runtime.types import Array, Index
 
 _BLOCKS = 16  # blocks of 16 columns that stay in the first-level cache
-_FLOATS, _ROWS = "CPointer(float64), int64", "CPointer(int64), int64"
+_FLOATS = "CPointer(float64), int64"
+_ROWS = "CPointer(int64), int64"
 _ALL = np.empty(0, dtype=np.int64)
 _PAIRS = f"void({_FLOATS}, {_ROWS}, {_ROWS}, {_FLOATS}, {_FLOATS}, int64, int64)"
 
@@ -86,7 +87,8 @@ def embed(packed: Array, *, spectra: bool = False) -> Array:
 def wasserstein2_tile(left: Array, right: Array) -> Array:
     """W2 squared of each packed model of ``left`` (R, m) from each of ``right`` (C, m), as a table (R, C)."""
     out = np.empty((left.shape[0], right.shape[0]))
-    d, size = features_of(left), left.shape[1]
+    d = features_of(left)
+    size = left.shape[1]
     if d <= 3:
         _across_few(native(left), native(right), d, out, workspace(2 * (size + _BLOCKS * size + 1)))
     else:
@@ -193,7 +195,8 @@ def _across_many(left: Any, right: Any, d: int, out: Any, B: Any, norms: int) ->
     """Compare all of left with all of right by bidiagonalisation, d >= 4."""
     lean()
     size = left.shape[1]
-    x, y = 0, size * WIDTH
+    x = 0
+    y = size * WIDTH
     a = 2 * y
     work = a + d * d * WIDTH
     q = work + 3 * d * WIDTH
@@ -232,8 +235,11 @@ def _pairs_many(
     """Compare listed pairs by bidiagonalisation, d >= 4."""
     wide = d + 1 + d * d
     packed = carray(models, (size // wide, wide))
-    left, right, B = carray(i, count), carray(j, count), carray(room, most)
-    x, y = 0, wide * WIDTH
+    left = carray(i, count)
+    right = carray(j, count)
+    B = carray(room, most)
+    x = 0
+    y = wide * WIDTH
     a = 2 * y
     work = a + d * d * WIDTH
     q = work + 3 * d * WIDTH
@@ -349,7 +355,8 @@ def _across_few(left: Any, right: Any, d: int, out: Any, B: Any) -> None:
     size = left.shape[1]
     columns = out.shape[1]
     block = size * WIDE
-    x, y = 0, block
+    x = 0
+    y = block
     result = y + _BLOCKS * block
     flat = out.reshape(-1)
     for start in range(0, columns, _BLOCKS * WIDE):
@@ -387,8 +394,12 @@ def _pairs_few(
     """Compare listed pairs in closed form, d <= 3."""
     wide = d + 1 + d * d
     packed = carray(models, (size // wide, wide))
-    left, right, B = carray(i, count), carray(j, count), carray(room, most)
-    x, y, result = 0, wide * WIDE, 2 * wide * WIDE
+    left = carray(i, count)
+    right = carray(j, count)
+    B = carray(room, most)
+    x = 0
+    y = wide * WIDE
+    result = 2 * wide * WIDE
     for first in range(0, count, WIDE):
         gather(packed, first, left, WIDE, B, x)
         gather(packed, first, right, WIDE, B, y)
@@ -413,7 +424,8 @@ def null_expectation(covs: Array, sample_size: float | Array) -> Array:
     (N,)
     """
     values = np.maximum(np.linalg.eigvalsh(covs), 0.0)
-    product, total = values[:, :, None] * values[:, None, :], values[:, :, None] + values[:, None, :]
+    product = values[:, :, None] * values[:, None, :]
+    total = values[:, :, None] + values[:, None, :]
     terms = np.divide(product, total, out=np.zeros_like(product), where=total > 0)
     shape = terms.sum(axis=(1, 2)) + np.trace(terms, axis1=1, axis2=2)
     return (2 * values.sum(axis=1) + shape) / sample_size

@@ -222,7 +222,8 @@ def total_of(typing: Any, a: Any) -> Any:
     """Add up the lanes, halves first."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        value, width = args[0], sig.args[0].width
+        value = args[0]
+        width = sig.args[0].width
         while width > 1:
             width //= 2
             kind = ir.VectorType(ir.IntType(32), width)

@@ -70,7 +70,9 @@ def turn_points(points: Array) -> Array:
 
 def spread_fans(nodes: Index, boxes: Array) -> tuple[Index, Index, Array]:
     """Return fans, spokes and wide of a tree; see above."""
-    fans, found, used = np.full(nodes.shape[0], -1), [], 0
+    fans = np.full(nodes.shape[0], -1)
+    found = []
+    used = 0
     level = np.zeros(1, dtype=np.int64)
     while (level := level[nodes[level, 2] >= 0]).size:
         fans[level] = used + np.arange(level.size)
@@ -102,7 +104,8 @@ def _build(points: Any, weights: Any, leaf: int, full: bool, order: Any, nodes: 
     used = 1
     v = 0
     while v < used:
-        first, last = nodes[v, 0], nodes[v, 1]
+        first = nodes[v, 0]
+        last = nodes[v, 1]
         if last - first > leaf:
             for k in range(columns):
                 side[0, k] = np.inf
@@ -112,11 +115,13 @@ def _build(points: Any, weights: Any, leaf: int, full: bool, order: Any, nodes: 
                     value = points[order[p], k]
                     side[0, k] = min(side[0, k], value)
                     side[1, k] = max(side[1, k], value)
-            widest, axis = 0.0, -1
+            widest = 0.0
+            axis = -1
             for k in range(columns):
                 width = (side[1, k] - side[0, k]) * weights[k]
                 if width > widest:
-                    widest, axis = width, k
+                    widest = width
+                    axis = k
             if axis >= 0:  # else all are at one place
                 middle = (first + last) // 2
                 if full:
@@ -143,7 +148,8 @@ def _select(points: Any, axis: int, order: Any, low: int, high: int, middle: int
     """Bring the middle-th of order[low .. high] to its place, smaller ones before it and larger ones behind (Hoare 1961)."""
     while low < high:
         pivot = order[(low + high) // 2]
-        i, j = low, high
+        i = low
+        j = high
         while i <= j:
             while _before(points, axis, order[i], pivot):
                 i += 1
@@ -173,7 +179,8 @@ def _bound(values: Any, nodes: Any, boxes: Any) -> None:
                 boxes[v, k] = min(boxes[child, k], boxes[child + 1, k])
                 boxes[v, columns + k] = max(boxes[child, columns + k], boxes[child + 1, columns + k])
                 continue
-            low, high = np.inf, -np.inf
+            low = np.inf
+            high = -np.inf
             for p in range(nodes[v, 0], nodes[v, 1]):
                 low = min(low, values[p, k])
                 high = max(high, values[p, k])
@@ -206,7 +213,8 @@ def point_bounds(points: Any, a: int, b: int, d: int) -> tuple[float, float]:
     for k in range(end, end + d):
         shift = points[a, k] - points[b, k]
         spectrum += shift * shift
-    least, most = mean + max(0.5 * root, spectrum), mean + root
+    least = mean + max(0.5 * root, spectrum)
+    most = mean + root
     if points.shape[1] > end + d:
         total = points[a, end + d] + points[b, end + d]
         return in_units_of(least, most, total, total)
@@ -235,7 +243,8 @@ def box_bounds(points: Any, a: int, boxes: Any, v: int, d: int) -> tuple[float, 
             spectrum += out * out
     least += max(0.5 * root, spectrum)
     if columns > end + d:
-        low, high = boxes[v, end + d], boxes[v, columns + end + d]
+        low = boxes[v, end + d]
+        high = boxes[v, columns + end + d]
         return in_units_of(least, most, points[a, end + d] + low, points[a, end + d] + high)
     return least, most
 

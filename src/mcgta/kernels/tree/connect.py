@@ -67,7 +67,8 @@ def whole(tree: Any, parent: Any, some: Any, member: Any, v: int) -> None:
     nodes = tree[1]
     child = nodes[v, 2]
     if child >= 0:
-        one, two = some[child], some[child + 1]
+        one = some[child]
+        two = some[child + 1]
         if one == -2 or two == -2:
             some[v] = max(one, two)
         elif one == -1 or two == -1:
@@ -92,7 +93,8 @@ def join_points(
 ) -> int:
     """Join point a with those of first .. last - 1 that are near it; return the pairs compared."""
     lean()
-    eps, slack = law[0][EPS], law[0][SLACK]
+    eps = law[0][EPS]
+    slack = law[0][SLACK]
     other, value, scratch = room
     exact = 0
     for b in range(first, last):
@@ -101,7 +103,8 @@ def join_points(
         least, most = point_bounds(tree[0], a, b, calls[FEATURES])
         if least > eps + slack:
             continue
-        one, two = find(parent, a), find(parent, b)
+        one = find(parent, a)
+        two = find(parent, b)
         if one == two:
             continue
         distance = apart(data, calls, a, b)
@@ -155,7 +158,9 @@ def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, sta
     lean()
     points, nodes, boxes, places, _, _, _, _ = tree
     parent, some, left, right, place = state
-    d, slack, eps = calls[FEATURES], law[0][SLACK], law[0][EPS]
+    d = calls[FEATURES]
+    slack = law[0][SLACK]
+    eps = law[0][EPS]
     room = (np.empty(1, np.int64), np.empty(1), (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B))
     node, top = place
     exact = 0
@@ -164,10 +169,12 @@ def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, sta
         if top == 0:  # begin the node
             child = nodes[node, 2]
             if child >= 0:
-                left[0], right[0] = child, child + 1
+                left[0] = child
+                right[0] = child + 1
                 top = 1
             else:
-                start, stop = nodes[node, 0], nodes[node, 1]
+                start = nodes[node, 0]
+                stop = nodes[node, 1]
                 _, high = node_bounds(boxes, node, node, d)
                 if high <= eps - slack and high <= limit(law, calls, 0.0) - slack:
                     join_all(tree, parent, member, some, node, -1)
@@ -180,7 +187,8 @@ def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, sta
                             break
         if top > 0:
             top -= 1
-            u, v = left[top], right[top]
+            u = left[top]
+            v = right[top]
             if some[u] == -1:
                 whole(tree, parent, some, member, u)
             if some[v] == -1:
@@ -196,20 +204,25 @@ def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, sta
                 for a in range(nodes[u, 0], nodes[u, 1]):
                     low, _ = box_bounds(points, a, boxes, v, d)
                     if member[a] and low <= eps + slack:
-                        start, stop = nodes[v, 0], nodes[v, 1]
+                        start = nodes[v, 0]
+                        stop = nodes[v, 1]
                         exact += join_points(tree, data, law, calls, room, parent, member, a, start, stop)
                 whole(tree, parent, some, member, u)
                 whole(tree, parent, some, member, v)
             else:  # the larger of the two is divided, and its nearer half goes on top
-                divided, kept = u, v
+                divided = u
+                kept = v
                 if nodes[u, 2] < 0 or (nodes[v, 2] >= 0 and nodes[v, 1] - nodes[v, 0] > nodes[u, 1] - nodes[u, 0]):
-                    divided, kept = v, u
+                    divided = v
+                    kept = u
                 half = nodes[divided, 2]
                 near0, _ = node_bounds(boxes, half, kept, d)
                 near1, _ = node_bounds(boxes, half + 1, kept, d)
                 nearer = half if near0 <= near1 else half + 1
-                left[top], right[top] = 2 * half + 1 - nearer, kept
-                left[top + 1], right[top + 1] = nearer, kept
+                left[top] = 2 * half + 1 - nearer
+                right[top] = kept
+                left[top + 1] = nearer
+                right[top + 1] = kept
                 top += 2
         if top == 0:
             whole(tree, parent, some, member, node)

@@ -26,7 +26,9 @@ def open_rings(nearest: Any) -> int:
             i = nearest[i]
         if i < 0 or seen[i] != start:
             continue
-        first, length, j = i, 1, nearest[i]
+        first = i
+        length = 1
+        j = nearest[i]
         while j != i:
             first = min(first, j)
             length += 1

@@ -100,12 +100,16 @@ def condense(linkage: Array, min_cluster_size: int) -> Condensed:
     count = merges.shape[0] + 1
     most = max(1, 2 * (count // min_cluster_size) - 1)  # at most so many clusters have nothing in common
     cluster = np.zeros(2 * count - 1, np.int64)
-    parent, size, first = np.full(most, -1), np.full(most, count), np.zeros(most, np.int64)
-    birth, stability = np.zeros(most), np.zeros(most)
+    parent = np.full(most, -1)
+    size = np.full(most, count)
+    first = np.zeros(most, np.int64)
+    birth = np.zeros(most)
+    stability = np.zeros(most)
     found = _condense(merges, int(min_cluster_size), cluster, parent, birth, size, stability, first)
     order = np.lexsort((first[:found], birth[:found]))  # found in an order that ties have a say in
     rank = np.empty(found + 1, np.int64)
-    rank[order], rank[-1] = np.arange(found), -1
+    rank[order] = np.arange(found)
+    rank[-1] = -1
     return Condensed(rank[cluster[:count]], rank[parent[order]], birth[order], size[order], stability[order])
 
 
@@ -130,7 +134,8 @@ def _checked(linkage: Array) -> Array:
     if merges.ndim != 2 or merges.shape[1] != 4:
         raise ValueError(f"linkage is of shape {merges.shape}, not (N - 1, 4)")
     count = merges.shape[0] + 1
-    nodes, sizes = merges[:, :2], merges[:, 3]
+    nodes = merges[:, :2]
+    sizes = merges[:, 3]
     made = np.arange(count, 2 * count - 1)[:, None]
     if not ((nodes >= 0) & (nodes < made)).all() or not ((sizes >= 2) & (sizes <= count)).all():
         raise ValueError("linkage merges nodes that are not made before, or has sizes that are not 2 to N")
@@ -146,7 +151,8 @@ def _merge(low: Any, high: Any, weight: Any, order: Any, linkage: Any) -> int:
     node = np.arange(count)  # that a root stands for
     for k in range(order.size):
         edge = order[k]
-        one, two = find(parent, low[edge]), find(parent, high[edge])
+        one = find(parent, low[edge])
+        two = find(parent, high[edge])
         if one == two:
             return k
         if size[one] < size[two]:
@@ -174,7 +180,8 @@ def _condense(
     for k in range(count - 1):
         lowest[count + k] = min(lowest[int(linkage[k, 0])], lowest[int(linkage[k, 1])])
     seen = np.zeros(count - 1, np.bool_)
-    parts, waiting = np.empty(count, np.int64), np.empty(count, np.int64)
+    parts = np.empty(count, np.int64)
+    waiting = np.empty(count, np.int64)
     found = 1
     for k in range(count - 2, -1, -1):
         if seen[k]:

@@ -79,7 +79,8 @@ def kth_loss(tree: Any, data: Any, law: Any, calls: Any, room: Any, a: int, best
     """
     lean()
     points, nodes, _, _, turned, _, _, _ = tree
-    d, slack = calls[FEATURES], law[0][SLACK]
+    d = calls[FEATURES]
+    slack = law[0][SLACK]
     (left, right, open_, stack), values, bounds, floor, B = room
     pairs = (left, right, B)
     exact = waiting = 0
@@ -124,7 +125,8 @@ def nearest_losses(
     Infinite where there are fewer than k. Returns the pairs compared.
     """
     lean()
-    room, best = search_room(B), np.empty(k)
+    room = search_room(B)
+    best = np.empty(k)
     exact = 0
     for a in range(first, last):
         if wanted[a]:
@@ -159,10 +161,14 @@ def reach_anchors(
     lean()
     labels, anchors, own, least_own = clusters
     points, nodes, _, _, turned, _, _, _ = tree
-    d, slack = calls[FEATURES], law[0][SLACK]
+    d = calls[FEATURES]
+    slack = law[0][SLACK]
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    open_, values, bounds = np.empty(LEAF, np.int64), np.empty(LEAF), np.empty(2 * LEAF)
-    stack, floor = np.empty(_STACK, np.int64), np.empty(_STACK)
+    open_ = np.empty(LEAF, np.int64)
+    values = np.empty(LEAF)
+    bounds = np.empty(2 * LEAF)
+    stack = np.empty(_STACK, np.int64)
+    floor = np.empty(_STACK)
     exact = 0
     for a in range(first, last):
         if labels[a] < 0:

@@ -51,7 +51,8 @@ def begin_walk(core: Array, rows: Index, nodes: Index, spokes: Index) -> Walk:
     """Return the state before the first point, given core distances (rounded), rows of the points of the tree, and fans."""
     count = core.size
     point = np.argsort(rows)
-    inner, leaves = np.flatnonzero(nodes[:, 2] >= 0), np.flatnonzero(nodes[:, 2] < 0)
+    inner = np.flatnonzero(nodes[:, 2] >= 0)
+    leaves = np.flatnonzero(nodes[:, 2] < 0)
     parent = np.full(nodes.shape[0], -1)
     parent[nodes[inner, 2]] = parent[nodes[inner, 2] + 1] = inner
     leaves = leaves[np.argsort(nodes[leaves, 0])]
@@ -96,9 +97,13 @@ def _rise(heap: Any, rank: Any, i: int, value: float, row: int, a: int) -> None:
         up = (i - 1) // 2
         if _before(heap, rank, up, value, row, a):
             break
-        values[i], rows[i], points[i] = values[up], rows[up], points[up]
+        values[i] = values[up]
+        rows[i] = rows[up]
+        points[i] = points[up]
         i = up
-    values[i], rows[i], points[i] = value, row, a
+    values[i] = value
+    rows[i] = row
+    points[i] = a
 
 
 @helper
@@ -113,15 +118,21 @@ def _sink(heap: Any, rank: Any, size: int, value: float, row: int, a: int) -> No
             child += 1
         if not _before(heap, rank, child, value, row, a):
             break
-        values[i], rows[i], points[i] = values[child], rows[child], points[child]
+        values[i] = values[child]
+        rows[i] = rows[child]
+        points[i] = points[child]
         i = child
-    values[i], rows[i], points[i] = value, row, a
+    values[i] = value
+    rows[i] = row
+    points[i] = a
 
 
 @helper
 def _note(tree: Any, walk: Any, v: int) -> None:
     """Write the box of a node to the fan that it is in, if any."""
-    boxes, wide, home = tree[2], tree[7], walk[8][v]
+    boxes = tree[2]
+    wide = tree[7]
+    home = walk[8][v]
     if home >= 0:
         at = home // FAN * boxes.shape[1] * FAN + home % FAN
         for k in range(boxes.shape[1]):
@@ -176,11 +187,15 @@ def _look(
     """
     lean()
     points, nodes, _, _, turned, _, _, _ = tree
-    rows, d = data[1], calls[FEATURES]
-    core, rank, least = walk[0][a], walk[1], walk[9]
+    rows = data[1]
+    d = calls[FEATURES]
+    core = walk[0][a]
+    rank = walk[1]
+    least = walk[9]
     open_, values, bounds, stack, floor = desk
     # Nobody is reached below the rounded core distance, so that only rows matter there.
-    known, top_bar = max(known, rounded(core)), ceiling(law, bar)
+    known = max(known, rounded(core))
+    top_bar = ceiling(law, bar)
     found: Any = np.int64(_NOBODY)
     exact = seen = 0
     stack[0] = 0
@@ -217,7 +232,9 @@ def _look(
                     row = rows[open_[w]]
                     value = rounded(max(core, penalised(law, calls, values[w], apart(data, calls, a, open_[w]))))
                     if value < bar or (value == bar and row < found):
-                        bar, found, top_bar = value, row, ceiling(law, value)
+                        bar = value
+                        found = row
+                        top_bar = ceiling(law, value)
                 waiting = 0
     return bar, found, seen, exact
 
@@ -246,9 +263,13 @@ def walk_on(tree: Any, data: Any, law: Any, calls: Any, B: Any, walk: Any, steps
     exact = seen = 0
     while done[0] < rank.shape[0] and seen < steps:
         size = done[0]  # every processed point has one entry
-        value, row, a = np.inf, np.int64(0), np.int64(-1)
+        value = np.inf
+        row = np.int64(0)
+        a = np.int64(-1)
         if size > 0:
-            value, row, a = heap[0][0], heap[1][0], heap[2][0]
+            value = heap[0][0]
+            row = heap[1][0]
+            a = heap[2][0]
         if 0 <= row < _NOBODY and rank[point[row]] < 0:
             b = point[row]
             rank[b] = size

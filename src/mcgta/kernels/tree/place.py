@@ -108,17 +108,24 @@ def first_reached(
     lean()
     _, nodes, boxes, places, turned, fans, spokes, wide = tree
     own, least_own, first_row = anchors
-    z, rows, d = fresh[0], data[1], calls[FEATURES]
+    z = fresh[0]
+    rows = data[1]
+    d = calls[FEATURES]
     search = (z, nodes, boxes, places, turned, fans, spokes, wide)
     few = np.empty((LEAF + 1) * (d + 1 + d * d))
     room = (few, np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    open_, values, bounds = np.empty(LEAF, np.int64), np.empty(LEAF), np.empty(2 * LEAF)
-    stack, floor = np.empty(_STACK, np.int64), np.empty(_STACK)
-    around, (fit_law, nearest) = search_room(B), nearby
+    open_ = np.empty(LEAF, np.int64)
+    values = np.empty(LEAF)
+    bounds = np.empty(2 * LEAF)
+    stack = np.empty(_STACK, np.int64)
+    floor = np.empty(_STACK)
+    around = search_room(B)
+    fit_law, nearest = nearby
     exact = 0
     for a in range(first, last):
         slack = fresh[4][a]
-        best, best_row = law[0][EPS], np.int64(NOBODY)
+        best = law[0][EPS]
+        best_row = np.int64(NOBODY)
         stack[0] = 0
         floor[0] = 0.0
         top = 1
@@ -135,11 +142,13 @@ def first_reached(
                 if b % LEAF == 0:
                     leaf_bounds(z, a, turned, b, d, bounds)
                 if not _behind(own[b], rows[b], best, best_row):
-                    least, most = bounds[b % LEAF], bounds[LEAF + b % LEAF]
+                    least = bounds[b % LEAF]
+                    most = bounds[LEAF + b % LEAF]
                     if least <= at_most(best, slack):
                         distance = _apart(fresh, data, calls, a, b)
                         if penalised(law, calls, at_most(most, slack), distance) <= own[b]:
-                            best, best_row = own[b], rows[b]  # own decides, whatever M is
+                            best = own[b]
+                            best_row = rows[b]  # own decides, whatever M is
                         elif penalised(law, calls, at_least(least, slack), distance) <= at_most(best, slack):
                             open_[waiting] = b
                             waiting += 1
@@ -156,7 +165,8 @@ def first_reached(
                             own[b_k] = nearest[0]
                         value = max(loss, own[b_k])
                         if not _behind(value, rows[b_k], best, best_row):
-                            best, best_row = value, rows[b_k]
+                            best = value
+                            best_row = rows[b_k]
                     waiting = 0
         reach[a] = best if best_row < NOBODY else np.inf
         found[a] = best_row if best_row < NOBODY else -1

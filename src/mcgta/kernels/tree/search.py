@@ -178,7 +178,8 @@ def near_in_leaf(
     for b in range(tree[1][v, 0], tree[1][v, 1]):
         if b % LEAF == 0:
             leaf_bounds(tree[0], a, tree[4], b, calls[FEATURES], bounds)
-        least, most = bounds[b % LEAF], bounds[LEAF + b % LEAF]
+        least = bounds[b % LEAF]
+        most = bounds[LEAF + b % LEAF]
         if b == a:
             found += 1
         elif least <= law[0][EPS] + slack:
@@ -217,10 +218,14 @@ def count_near(
     """Tell of the points first .. last - 1 whether at least ``wanted`` are near, itself included; return the pairs compared."""
     lean()
     points, nodes, _, places, _, fans, spokes, wide = tree
-    d, slack, eps = calls[FEATURES], law[0][SLACK], law[0][EPS]
+    d = calls[FEATURES]
+    slack = law[0][SLACK]
+    eps = law[0][EPS]
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    open_, bounds = np.empty(LEAF, np.int64), np.empty(2 * LEAF)
-    stack, floor = np.empty(_STACK, np.int64), np.empty(_STACK)
+    open_ = np.empty(LEAF, np.int64)
+    bounds = np.empty(2 * LEAF)
+    stack = np.empty(_STACK, np.int64)
+    floor = np.empty(_STACK)
     exact = 0
     for a in range(first, last):
         found = waiting = 0
@@ -240,7 +245,8 @@ def count_near(
             fan_bounds(points, a, wide, fan, d, bounds)
             bottom = top
             for spoke in range(FAN):
-                low, high = bounds[spoke], bounds[FAN + spoke]
+                low = bounds[spoke]
+                high = bounds[FAN + spoke]
                 if low > eps + slack:
                     continue
                 u = spokes[fan * FAN + spoke]
@@ -264,11 +270,15 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
     """
     lean()
     points, nodes, _, places, turned, fans, spokes, wide = tree
-    d, slack, eps = calls[FEATURES], law[0][SLACK], law[0][EPS]
+    d = calls[FEATURES]
+    slack = law[0][SLACK]
+    eps = law[0][EPS]
     ranks, least_rank = known
     nobody = np.int64(2**62)
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    open_, values, bounds = np.empty(1, np.int64), np.empty(1), np.empty(2 * LEAF)
+    open_ = np.empty(1, np.int64)
+    values = np.empty(1)
+    bounds = np.empty(2 * LEAF)
     stack = np.empty(_STACK, np.int64)
     exact = 0
     for a in range(first, last):
@@ -287,7 +297,8 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
             if fan >= 0:
                 fan_bounds(points, a, wide, fan, d, bounds)
                 for spoke in range(FAN):
-                    low, high = bounds[spoke], bounds[FAN + spoke]
+                    low = bounds[spoke]
+                    high = bounds[FAN + spoke]
                     if low > eps + slack:
                         continue
                     u = spokes[fan * FAN + spoke]
@@ -302,7 +313,8 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
                     leaf_bounds(points, a, turned, b, d, bounds)
                 if ranks[b] < 0 or ranks[b] >= found:
                     continue
-                least, most = bounds[b % LEAF], bounds[LEAF + b % LEAF]
+                least = bounds[b % LEAF]
+                most = bounds[LEAF + b % LEAF]
                 if least > eps + slack:
                     continue
                 distance = apart(data, calls, a, b)

@@ -46,7 +46,8 @@ Span = tuple[Array, Index, Index, Array, Array, Index, Array, Array, Index, Inde
 
 def begin_span(core: Array, node_core: Array) -> Span:
     """Return the state before the first round, given core distances of points and the least of nodes."""
-    count, nodes = core.size, node_core.size
+    count = core.size
+    nodes = node_core.size
     rows = np.arange(count)
     return (
         core, rows, np.full(count, -1), np.full(count, np.inf), np.zeros(count), np.full(nodes, -1), node_core,
@@ -122,10 +123,14 @@ def look_around(tree: Any, data: Any, law: Any, calls: Any, B: Any, span: Any, f
     lean()
     points, nodes, _, _, turned, _, _, _ = tree
     core, component, other, weight, floor, node_component, node_core, lightest, left, right = span
-    d, slack = calls[FEATURES], law[0][SLACK]
+    d = calls[FEATURES]
+    slack = law[0][SLACK]
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
-    open_, values, bounds = np.empty(LEAF, np.int64), np.empty(LEAF), np.empty(2 * LEAF)
-    stack, below = np.empty(_STACK, np.int64), np.empty(_STACK)
+    open_ = np.empty(LEAF, np.int64)
+    values = np.empty(LEAF)
+    bounds = np.empty(2 * LEAF)
+    stack = np.empty(_STACK, np.int64)
+    below = np.empty(_STACK)
     exact = 0
     for a in range(first, last):
         c = component[a]
@@ -183,7 +188,8 @@ def end_round(parent: Any, span: Any, i: Any, j: Any, weights: Any, edges: int) 
     for c in range(component.shape[0]):
         if component[c] != c or lightest[c] == np.inf:
             continue
-        one, two = find(parent, left[c]), find(parent, right[c])
+        one = find(parent, left[c])
+        two = find(parent, right[c])
         if one != two:
             join(parent, one, two)
             i[edges] = left[c]
