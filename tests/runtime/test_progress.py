@@ -241,7 +241,7 @@ def test_no_standard_error_is_silence(monkeypatch):
 
 def test_a_child_process_can_draw_bars_after_a_fork():
     code = (
-        "import os, time, mcgta.runtime.progress as p; p._EVERY = 0.01\n"
+        "import os, time, mcgta.runtime.progress as p; p._DRAW_SECONDS = 0.01\n"
         "class T:\n"
         "    encoding, n = 'ascii', 0\n"
         "    def isatty(self): return True\n"
@@ -294,7 +294,7 @@ def test_a_fit_in_a_real_terminal_finishes_each_stage_with_a_line():
     stream = Terminal(text.decode().replace("\r\n", "\n"))
     lines = [line for line in stream.frames()[1] if line and "compiling" not in line]
     stages = ["neighbourhoods", "local models", "dissimilarity", "semivariogram", "loss", "clustering"]
-    assert "dense backend" in lines.pop(4)
+    assert "table backend" in lines.pop(4)
     assert [line[7:23].strip() for line in lines] == stages
 
 
