@@ -210,14 +210,15 @@ class Derived:
     @cached_property
     def tree(self) -> TreeSearch | None:
         """A tree over the models; None where neighbours are few, or a tree cannot serve."""
-        if isinstance(self.search, TreeSearch):
-            return self.search
-        large = self._fit.backend.name == "table" and len(self.prepared.loss) > get_config().table_rows
-        if not large or not serves(self.prepared.loss):
+        backend = self._fit.backend
+        few = len(self.prepared.loss) <= get_config().table_rows
+        if backend.name != "table":
+            search = self.search
+        elif few or not serves(self.prepared.loss):  # nor is the table of losses needed, which was not kept
             return None
-        search = open_search(self.prepared, replace(self._fit.backend, name="tree"), self._cache)
-        assert isinstance(search, TreeSearch)
-        return search
+        else:
+            search = open_search(self.prepared, replace(backend, name="tree"), self._cache)
+        return search if isinstance(search, TreeSearch) else None
 
     @cached_property
     def linkage(self) -> SingleLinkage | None:

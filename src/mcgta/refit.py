@@ -32,7 +32,7 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
     by_evidence = settings.refine == "all" or (settings.n_clusters != "auto" and not settings.wants_clusterer)
     if local_models is None:
         settings = _with_semivariogram(fit, settings)
-    prepared = prepare(fit.data, settings, cache, backend=backend)
+    prepared = prepare(fit.data, settings, cache, backend=backend, quiet=local_models is None)
     prepared = replace(prepared, settings=asked.plain())
     if by_evidence:
         selection = select(asked.having(refine="all"), fit.data, cache)

@@ -132,6 +132,7 @@ def data(place):
     return regions.X, {"positions": regions.positions}
 
 
+@pytest.mark.filterwarnings("ignore:.* of 40 new observations are noise")
 @pytest.mark.parametrize("place", ["series", "plane"])
 @pytest.mark.parametrize(
     "options",
