@@ -109,7 +109,9 @@ ABLATIONS: dict[str, dict[str, Method]] = {
         "hinge": _ablation("With the hinge, DBSCAN", GRID),
         "no hinge": Method("Without the hinge, DBSCAN", None, _without_hinge, None, random=False),
         "hinge, linkage": Method("With the hinge, average linkage", None, _linked("within_range"), None, random=False),
-        "no hinge, linkage": Method("Without the hinge, average linkage", None, _linked("no_hinge"), None, random=False),
+        "no hinge, linkage": Method(
+            "Without the hinge, average linkage", None, _linked("no_hinge"), None, random=False
+        ),
     },
     "range": {
         "within range": _ablation("Within the range", _vary(penalty="within_range"), penalty="within_range"),

@@ -36,9 +36,7 @@ def timed_attempts(name: str, method: Method, problem: Problem, seed: int) -> At
 def _plain(problem: Problem, seed: int, beta: float) -> Attempts:
     """Ours at n = 30, with a radius that is found before the clock starts."""
     options: dict[str, Any] = {"dissimilarity": "wasserstein2", "beta": beta, "margin": 0.0, "min_samples": _NEIGHBORS}
-    plain = partial(
-        MCGTA, n_neighbors=_NEIGHBORS, standardize=False, random_state=seed, progress=False, **options
-    )
+    plain = partial(MCGTA, n_neighbors=_NEIGHBORS, standardize=False, random_state=seed, progress=False, **options)
     first = plain(eps=1.0)
     problem.fit(first)
     eps = float(np.quantile(first.single_linkage_tree_[:, 2], _EPS_QUANTILE))

@@ -1,7 +1,8 @@
 """A fit: observations, the results of Algorithm 1, and one labelling with the rule that made it.
 
-:func:`fit_observations` makes one in three steps: it chooses settings, runs Algorithm 1, and takes the labels of the search where evidence
-prefers them. A :class:`Fit` never changes; what is computed from it when asked for is in its :class:`Derived` parts.
+:func:`fit_observations` makes one in three steps: it chooses settings, runs Algorithm 1, and takes the labels of the search
+where evidence prefers them. A :class:`Fit` never changes; what is computed from it when asked for is in its :class:`Derived`
+parts.
 """
 
 from __future__ import annotations
@@ -473,8 +474,8 @@ def tell_difference(data: Observations, coarse: Labels | None, fine: Labels | No
     how = "level" if shift[column] >= ratio[column] else "spread"
     shares = [len(part) / coarse.size for part in (one, two)]
     return (
-        f"cluster {split} of {len(table)} is split into parts of {shares[0]:.0%} and {shares[1]:.0%} of all observations, which "
-        f"differ most in the {how} of feature {column}"
+        f"cluster {split} of {len(table)} is split into parts of {shares[0]:.0%} and {shares[1]:.0%} of all observations, "
+        f"which differ most in the {how} of feature {column}"
     )
 
 

@@ -121,7 +121,13 @@ def test_what_has_no_null_distribution_says_so(two_states, params, said):
 
 
 @pytest.mark.parametrize(
-    ("i", "said"), [(240, "i=240 is not a row"), (-1, "i=-1 is not"), (1.5, "i=1.5 must be rows, integers"), ("a", "i='a' must be rows")]
+    ("i", "said"),
+    [
+        (240, "i=240 is not a row"),
+        (-1, "i=-1 is not"),
+        (1.5, "i=1.5 must be rows, integers"),
+        ("a", "i='a' must be rows"),
+    ],
 )
 def test_what_is_no_row_is_refused(fitted, i, said):
     with pytest.raises(ValueError, match=said):

@@ -322,7 +322,19 @@ def test_settings_that_are_left_open_take_their_plain_values(attempt, opened):
     assert attempt(pack(tree, arrays)).beta_ == 1.0
 
 
-PARTS = ["asked", "settings", "X", "positions", "n_neighbors", "models", "failed", "semivariogram", "labels", "source", "rule"]
+PARTS = [
+    "asked",
+    "settings",
+    "X",
+    "positions",
+    "n_neighbors",
+    "models",
+    "failed",
+    "semivariogram",
+    "labels",
+    "source",
+    "rule",
+]
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -461,7 +473,9 @@ def test_local_models_too_large_to_square_or_not_finite_are_refused(attempt, ope
 
 @pytest.mark.parametrize("value", [2, 120, 2**62, -2, -(2**62)])
 def test_labels_beyond_the_clusters_are_refused(attempt, opened, value):
-    with pytest.raises(ArchiveError, match=r"labels must be clusters 0, 1, \.\.\. without gaps|a cluster that does not exist"):
+    with pytest.raises(
+        ArchiveError, match=r"labels must be clusters 0, 1, \.\.\. without gaps|a cluster that does not exist"
+    ):
         attempt(changed(opened, "labels", values=with_last(value)))
 
 

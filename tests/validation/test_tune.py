@@ -11,8 +11,7 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score
 
 import mcgta
-from mcgta import MCGTA, BlockSplit, tune
-from mcgta import pipeline
+from mcgta import MCGTA, BlockSplit, pipeline, tune
 from mcgta.clustering.backend import Backend
 from mcgta.datasets import make_series
 from mcgta.validation.result import Tuning
