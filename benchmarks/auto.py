@@ -1,7 +1,7 @@
 """What a fit without settings finds: MCGTA().fit(X, positions=...), with labels for scoring only.
 
 Made data have seeds from --first-seed on, on which nothing was tuned. ARI and AMI have noise as a class of its own;
-"noise assigned" is a second fit with noise="assign" where there is noise. The sets, in the folder problems, are
+"noise assigned" is a second fit with refine="noise" where there is noise. The sets, in the folder problems, are
 
     table      the paper's synthetic sets, autocorrelated ones, regions on smooth fields, Pavement, Vehicle, iNat: ARI
     one        data of one cluster: the share of runs that find one

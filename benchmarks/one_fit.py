@@ -24,7 +24,7 @@ from mcgta import MCGTA
 from mcgta.datasets import make_gestures, make_regions
 from mcgta.kernels.gaussians.wasserstein import pack, wasserstein2_tile
 from mcgta.runtime.types import Array, Labels
-from mcgta.updating.predict import Reference
+from mcgta.updating.by_density import DensityReference, anchor_tree
 from measuring.scoring import score_ari
 from measuring.timing import Side, in_turns, timed
 from measuring.usage import own_peak
@@ -186,14 +186,15 @@ def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
     start = time.process_time()
     model.predict(new[-1], positions=where[-1])
     first = time.process_time() - start
-    tree = model._refer()
+    derived = model.fitted_.derived
+    tree = derived.density_reference
     labels: dict[str, list[Labels]] = {"tree": [], "every": []}
 
-    def side(name: str, reference: Reference, begin: int, step: int, calls: int) -> Side:
+    def side(name: str, reference: DensityReference, begin: int, step: int, calls: int) -> Side:
         turn = iter(range(begin, begin + ROUNDS))
 
         def work() -> None:
-            model._reference = reference
+            derived.density_reference = reference
             k = next(turn)
             for row in range(0, calls * step, step):
                 part = slice(row, row + step)
@@ -201,8 +202,9 @@ def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
 
         return timed(work, units=calls * step)
 
-    assert model.probabilities_.size  # which finds all densities; comparing with every anchor takes these
-    ready = model._refer()
+    densities = derived.membership  # of all anchors; comparing with every one of them takes these
+    anchors = anchor_tree(derived.tree, derived.prepared.kept, densities, model.min_samples_)
+    ready = replace(tree, membership=densities, tree=anchors)
     every = replace(ready, tree=None, surroundings=None)
     batches = [side("tree", ready, 0, BATCH_ROWS, 1), side("every", every, 0, BATCH_ROWS, 1)]
     singles = [side("tree", tree, ROUNDS, 1, TREE_CALLS), side("every", every, ROUNDS, 1, ANCHOR_CALLS)]

@@ -47,9 +47,10 @@ def fit_and_score(problem: Problem, *, n_jobs: int = 1) -> Run:
     count = len(problem.X)
     start = time.process_time()
     try:
-        labels = problem.fit(MCGTA(n_jobs=n_jobs, progress=False))
+        model = MCGTA(n_jobs=n_jobs, progress=False)
+        labels = problem.fit(model)
         seconds = time.process_time() - start
-        assigned = _assign(problem, labels, n_jobs)
+        assigned = _assign(problem, model)
     except Exception as error:  # a set that cannot be fitted is a result, and the others go on
         return Run(count, problem.clusters, failed=f"{type(error).__name__}: {error}")
     scores = score(problem.truth, labels)
@@ -67,11 +68,11 @@ def fit_and_score(problem: Problem, *, n_jobs: int = 1) -> Run:
     )
 
 
-def _assign(problem: Problem, labels: Labels, n_jobs: int) -> Labels:
-    """Return the labels of a fit that assigns noise; where there is none, the same labels."""
-    if (labels >= 0).all():
-        return labels
-    return problem.fit(MCGTA(n_jobs=n_jobs, progress=False, noise="assign"))
+def _assign(problem: Problem, model: MCGTA) -> Labels:
+    """Return the labels of a fit that assigns the noise of the clusterer; where there is none, the same labels."""
+    if model.labels_source_ == "evidence" or model.noise_share_ == 0:
+        return model.labels_
+    return problem.fit(MCGTA(n_jobs=model.n_jobs, progress=False, refine="noise"))
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def _ablation(title: str, grid: Mapping[str, Any], **fixed: Any) -> Method:
     return Method(title, None, tune_mcgta(grid, **fixed), free_mcgta(**fixed, **one, refine="none"), random=False)
 
 
-def _linked(hinge: bool) -> Callable[[Problem, int], Attempts]:
+def _linked(penalty: str) -> Callable[[Problem, int], Attempts]:
     """Average linkage, which takes losses below zero; K is tried around the truth."""
 
     def attempts(problem: Problem, seed: int) -> Iterator[Attempt]:
@@ -50,26 +50,25 @@ def _linked(hinge: bool) -> Callable[[Problem, int], Attempts]:
         ):
             linkage = AgglomerativeClustering(params["n_clusters"], metric="precomputed", linkage="average")
             model = MCGTA(
-                params["n_neighbors"],
+                n_neighbors=params["n_neighbors"],
+                standardize=False,
                 dissimilarity="wasserstein2",
                 beta=params["beta"],
                 margin=0.0,
-                hinge=hinge,
+                penalty=penalty,
                 clusterer=linkage,
                 random_state=seed,
                 progress=False,
             )
-            yield Attempt({**params, "hinge": hinge, "linkage": "average"}, problem.fit(model))
+            yield Attempt({**params, "penalty": penalty, "linkage": "average"}, problem.fit(model))
 
     return attempts
 
 
 def _without_hinge(problem: Problem, seed: int) -> Attempts:
     """DBSCAN on the loss without the hinge; the estimator refuses it, and that is the result."""
-    labels = problem.fit(
-        MCGTA(n_neighbors=30, penalty="no_hinge", beta=1.0, margin=0.0, clusterer="dbscan", eps=1.0, progress=False)
-    )
-    yield Attempt({"hinge": False}, labels)
+    params: dict[str, Any] = {"penalty": "no_hinge", "beta": 1.0, "margin": 0.0, "clusterer": "dbscan", "eps": 1.0}
+    yield Attempt(params, problem.fit(MCGTA(n_neighbors=30, standardize=False, progress=False, **params)))
 
 
 ABLATIONS: dict[str, dict[str, Method]] = {
@@ -109,11 +108,13 @@ ABLATIONS: dict[str, dict[str, Method]] = {
     "hinge": {
         "hinge": _ablation("With the hinge, DBSCAN", GRID),
         "no hinge": Method("Without the hinge, DBSCAN", None, _without_hinge, None, random=False),
-        "hinge, linkage": Method("With the hinge, average linkage", None, _linked(True), None, random=False),
-        "no hinge, linkage": Method("Without the hinge, average linkage", None, _linked(False), None, random=False),
+        "hinge, linkage": Method("With the hinge, average linkage", None, _linked("within_range"), None, random=False),
+        "no hinge, linkage": Method(
+            "Without the hinge, average linkage", None, _linked("no_hinge"), None, random=False
+        ),
     },
     "range": {
-        "within range": _ablation("Within the range", _vary(within_range=True), within_range=True),
+        "within range": _ablation("Within the range", _vary(penalty="within_range"), penalty="within_range"),
         "everywhere": _ablation("Everywhere", _vary(penalty="unconditional"), penalty="unconditional"),
     },
 }

@@ -231,7 +231,9 @@ def tune_mcgta(grid: Mapping[str, Any], **fixed: Any) -> Callable[[Problem, int]
         outer = {name: full[name] for name in names if name in full}
         inner = {name: values for name, values in full.items() if name not in outer}
         for models in product(**outer):
-            estimator = MCGTA(metric=problem.metric, random_state=seed, refine="none", progress=False, **fixed)
+            estimator = MCGTA(
+                metric=problem.metric, standardize=False, random_state=seed, refine="none", progress=False, **fixed
+            )
             try:
                 tuning = tune(
                     problem.X,
@@ -257,7 +259,7 @@ def free_mcgta(**fixed: Any) -> Callable[[Problem, int], Attempts]:
     """Fit ours without labels; what is not ``fixed`` is chosen by the estimator."""
 
     def attempts(problem: Problem, seed: int) -> Attempts:
-        model = MCGTA(random_state=seed, progress=False, **fixed)
+        model = MCGTA(standardize=False, random_state=seed, progress=False, **fixed)
         labels = problem.fit(model)
         chosen = {
             "n_neighbors": model.n_neighbors_,

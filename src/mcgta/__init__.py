@@ -1,7 +1,7 @@
 """mcgta: clusters that are alike in features and make sense in position.
 
-Algorithm 1 of the MC-GTA paper (Wang et al., ICML 2024) as a scikit-learn clusterer, with settings and labels chosen by evidence. The stages
-are functions of their own in ``mcgta.stages``. Names are imported when they are first used.
+Algorithm 1 of the MC-GTA paper (Wang et al., ICML 2024) as a scikit-learn clusterer, with settings and labels chosen by
+evidence. The stages are functions of their own in ``mcgta.stages``. Names are imported when they are first used.
 """
 
 from __future__ import annotations

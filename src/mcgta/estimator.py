@@ -133,8 +133,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     n_jobs : int or None
         Threads, as in scikit-learn; the result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Seed of what is random: the mixture prior, "min_cov_det", the points of "js" and "tv", samples of the search, and the pairs
-        that a large semivariogram is estimated from.
+        Seed of what is random: the mixture prior, "min_cov_det", the points of "js" and "tv", samples of the search, and the
+        pairs that a large semivariogram is estimated from.
     progress : "auto", bool or callable, default="auto"
         True reports on standard error: on a terminal by a live bar with stage, share done and time left, elsewhere by a line
         for each finished stage and, in stages longer than two seconds, one every ten seconds. "auto" says nothing for two
@@ -240,10 +240,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """Cluster the same observations with other settings of the loss, the clusterer or the labels; return a new estimator.
 
         Local models, semivariogram, and the table of dissimilarities or the tree are used again. ``params`` may be ``beta``,
-        ``margin``, ``penalty``, ``clusterer``, ``eps``, ``min_samples``, ``min_cluster_size``, ``n_clusters``, ``refine``, ``n_jobs`` and
-        ``progress``. What was searched for stays as it was chosen. Without a change of these labels are the same, to the last;
-        with other settings of the loss or the clusterer they are the clusterer's, and a warning says so where they were chosen by
-        evidence before. ``local_models`` takes the place of those of the fit; the semivariogram is then estimated anew.
+        ``margin``, ``penalty``, ``clusterer``, ``eps``, ``min_samples``, ``min_cluster_size``, ``n_clusters``, ``refine``,
+        ``n_jobs`` and ``progress``. What was searched for stays as it was chosen. Without a change of these labels are the
+        same, to the last; with other settings of the loss or the clusterer they are the clusterer's, and a warning says so
+        where they were chosen by evidence before. ``local_models`` takes the place of those of the fit; the semivariogram is
+        then estimated anew.
         """
         check_is_fitted(self)
         return self._of(refit(self._fit, params, local_models))
@@ -320,10 +321,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def predict(self, X: Any, *, positions: Any = None, groups: Any = None, return_probabilities: bool = False) -> Any:
         """Return the cluster of new observations, by the rule that made the labels; -1 for noise.
 
-        Labels chosen by evidence have cluster models, which place every observation: along time by the likeliest path, that goes
-        on from the labels of the fit, elsewhere by what neighbours suggest. A warning says where new observations are unlike
-        anything in the fit. Labels of the clusterer have core observations: a new one gets a local model, and the cluster
-        whose core observations it reaches first, within the cluster's radius; see :mod:`mcgta.clustering.membership`.
+        Labels chosen by evidence have cluster models, which place every observation: along time by the likeliest path, that
+        goes on from the labels of the fit, elsewhere by what neighbours suggest. A warning says where new observations are
+        unlike anything in the fit. Labels of the clusterer have core observations: a new one gets a local model, and the
+        cluster whose core observations it reaches first, within the cluster's radius; see :mod:`mcgta.clustering.membership`.
 
         A group not seen in the fit is a set of its own, and so are new rows without positions (of a fit without positions).
         An observation of the fit, given again at its position, keeps its label. ``X``, ``positions`` and ``groups`` are as in

@@ -1,7 +1,8 @@
 """A fit: observations, the results of Algorithm 1, and one labelling with the rule that made it.
 
-:func:`fit_observations` makes one in three steps: it chooses settings, runs Algorithm 1, and takes the labels of the search where evidence
-prefers them. A :class:`Fit` never changes; what is computed from it when asked for is in its :class:`Derived` parts.
+:func:`fit_observations` makes one in three steps: it chooses settings, runs Algorithm 1, and takes the labels of the search
+where evidence prefers them. A :class:`Fit` never changes; what is computed from it when asked for is in its :class:`Derived`
+parts.
 """
 
 from __future__ import annotations
@@ -218,14 +219,15 @@ class Derived:
     @cached_property
     def tree(self) -> TreeSearch | None:
         """A tree over the models; None where neighbours are few, or a tree cannot serve."""
-        if isinstance(self.search, TreeSearch):
-            return self.search
-        large = self._fit.backend.name == "table" and len(self.prepared.loss) > get_config().table_rows
-        if not large or not serves(self.prepared.loss):
+        backend = self._fit.backend
+        few = len(self.prepared.loss) <= get_config().table_rows
+        if backend.name != "table":
+            search = self.search
+        elif few or not serves(self.prepared.loss):  # nor is the table of losses needed, which was not kept
             return None
-        search = open_search(self.prepared, replace(self._fit.backend, name="tree"), self._cache)
-        assert isinstance(search, TreeSearch)
-        return search
+        else:
+            search = open_search(self.prepared, replace(backend, name="tree"), self._cache)
+        return search if isinstance(search, TreeSearch) else None
 
     @cached_property
     def linkage(self) -> SingleLinkage | None:
@@ -480,8 +482,8 @@ def tell_difference(data: Observations, coarse: Labels | None, fine: Labels | No
     how = "level" if shift[column] >= ratio[column] else "spread"
     shares = [len(part) / coarse.size for part in (one, two)]
     return (
-        f"cluster {split} of {len(table)} is split into parts of {shares[0]:.0%} and {shares[1]:.0%} of all observations, which "
-        f"differ most in the {how} of feature {column}"
+        f"cluster {split} of {len(table)} is split into parts of {shares[0]:.0%} and {shares[1]:.0%} of all observations, "
+        f"which differ most in the {how} of feature {column}"
     )
 
 

@@ -1,8 +1,8 @@
 """Algorithm 1 of the paper, once.
 
-:func:`read` checks and sorts observations, :func:`prepare` runs lines 1 to 9, :func:`cluster` line 10. A fit, a refit, added observations,
-the settings that a search tries and those of a grid all go through these, and differ in what they use again: a :class:`StageCache` holds
-the results of stages by the settings that each depends on.
+:func:`read` checks and sorts observations, :func:`prepare` runs lines 1 to 9, :func:`cluster` line 10. A fit, a refit, added
+observations, the settings that a search tries and those of a grid all go through these, and differ in what they use again: a
+:class:`StageCache` holds the results of stages by the settings that each depends on.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
     by_evidence = settings.refine == "all" or (settings.n_clusters != "auto" and not settings.wants_clusterer)
     if local_models is None:
         settings = _with_semivariogram(fit, settings)
-    prepared = prepare(fit.data, settings, cache, backend=backend)
+    prepared = prepare(fit.data, settings, cache, backend=backend, quiet=local_models is None)
     prepared = replace(prepared, settings=asked.plain())
     if by_evidence:
         selection = select(asked.having(refine="all"), fit.data, cache)
@@ -40,8 +40,8 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
         return assemble(asked, prepared, labelling, backend, fit.names, selection, cache)
     if fit.labelling.source == EVIDENCE and not {"refine", "n_clusters"} & set(changed):
         warn(
-            f"labels now come from the clusterer, not from evidence as before: {', '.join(changed) or 'local_models'} changes the "
-            "loss or the clusterer, which evidence does not look at (labels_source_)"
+            f"labels now come from the clusterer, not from evidence as before: {', '.join(changed) or 'local_models'} changes "
+            "the loss or the clusterer, which evidence does not look at (labels_source_)"
         )
     labelling, backend = label_by_clusterer(prepared, backend, cache)
     return assemble(asked, prepared, labelling, backend, fit.names, None, cache)
@@ -94,8 +94,8 @@ def _cache_with(fit: Fit, settings: Settings, local_models: Any) -> StageCache:
         raise ValueError(f"local_models={local_models!r} must be LocalModels, such as local_models_ of a fit")
     if local_models.means.shape != fit.data.X.shape:
         raise ValueError(
-            f"local_models holds (observations, features) {local_models.means.shape}, but the fit, with lags={settings.lags}, has "
-            f"{fit.data.X.shape}"
+            f"local_models holds (observations, features) {local_models.means.shape}, but the fit, with lags={settings.lags}, "
+            f"has {fit.data.X.shape}"
         )
     key = models_key(settings, fit.data)
     return StageCache(priors={key: local_models.prior}, models={key: _in_units(local_models, fit).take(fit.data.order)})

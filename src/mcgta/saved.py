@@ -101,8 +101,9 @@ def read_fit(state: dict[str, Any]) -> Fit:
         if unknown:
             raise ValueError(f"{name} has unknown entries {sorted(unknown)}")
     asked = Settings.of(state["asked"])
-    settings = Settings.of(state["settings"])
+    settings = Settings.of(state["settings"]).plain()
     _check_sizes(state)
+    _check_positions(state["positions"])
     _check_labels(state)
     choice = state["choice"]
     if choice is not None and set(choice.settings) != set(SEARCHED):
@@ -116,6 +117,8 @@ def read_fit(state: dict[str, Any]) -> Fit:
         spreads=state["spreads"],
     )
     models = state["models"]
+    if (models is not None) != settings.kind.fits_models:
+        raise ValueError(f"models is a {type(models).__name__}, with dissimilarity={settings.kind.name!r}")
     if models is not None and models.means.shape != data.X.shape:
         raise ValueError(f"local models {models.means.shape} do not fit features {data.X.shape}")
     labelling = Labelling(
@@ -178,6 +181,13 @@ def _check_sizes(state: dict[str, Any]) -> None:
         raise ValueError("ordering must name every row once")
 
 
+def _check_positions(positions: Positions) -> None:
+    if not np.abs(positions.coordinates).max(initial=0.0) <= _LARGEST:
+        raise ValueError(f"positions must be finite and at most {_LARGEST:g} in size")
+    if positions.matrix is not None and not positions.matrix.min(initial=0.0) >= 0:
+        raise ValueError("distances of positions must be numbers >= 0")
+
+
 def _check_labels(state: dict[str, Any]) -> None:
     labels = state["labels"]
     rule = state["rule"]
@@ -186,6 +196,8 @@ def _check_labels(state: dict[str, Any]) -> None:
         raise ValueError(f"labels has shape {labels.shape}, expected ({count},)")
     if state["source"] not in (CLUSTERER, EVIDENCE):
         raise ValueError(f"source={state['source']!r} is not one of {CLUSTERER}, {EVIDENCE}")
+    if isinstance(rule, Membership) != (state["source"] == CLUSTERER):
+        raise ValueError(f"rule is a {type(rule).__name__}, with source={state['source']!r}")
     size = int(labels.max(initial=-1)) + 1
     if labels.min(initial=0) < -1 or size > count or not np.isin(np.arange(size), labels).all():
         raise ValueError("labels must be clusters 0, 1, ... without gaps, or -1")

@@ -1,8 +1,8 @@
 """The settings of a fit: typed, frozen, declared once, and checked where they are made.
 
-A field declares its default, the rule for its values, the stage of the pipeline that it belongs to, and the value that "auto" takes where
-nothing is searched. Everything else derives from these: the constructor of the estimator, what ``refit`` may change, the levels of a grid,
-and what results of earlier stages can be used again.
+A field declares its default, the rule for its values, the stage of the pipeline that it belongs to, and the value that "auto"
+takes where nothing is searched. Everything else derives from these: the constructor of the estimator, what ``refit`` may
+change, the levels of a grid, and what results of earlier stages can be used again.
 """
 
 from __future__ import annotations
@@ -202,8 +202,8 @@ def _check_together(settings: Settings) -> None:
         for name in ("prior", "weights"):
             if getattr(settings, name) != getattr(Settings, name):
                 raise ValueError(
-                    f"{name}={getattr(settings, name)!r} has no effect with dissimilarity={settings.kind.name!r}, which compares "
-                    f"{settings.kind.compares} and fits no local models"
+                    f"{name}={getattr(settings, name)!r} has no effect with dissimilarity={settings.kind.name!r}, which "
+                    f"compares {settings.kind.compares} and fits no local models"
                 )
     check_bins(settings.bins)
     if settings.max_lag is not None and isinstance(settings.semivariogram, Semivariogram):
@@ -221,8 +221,8 @@ def _check_clusterer(settings: Settings) -> None:
     algorithm = settings.algorithm
     if settings.penalty == "no_hinge" and algorithm.needs_nonnegative:
         raise ValueError(
-            f"penalty='no_hinge' makes the loss of close pairs negative, and clusterer={settings.clusterer!r} needs distances >= 0; "
-            "use another penalty, or a clusterer object that takes negative values, such as "
+            f"penalty='no_hinge' makes the loss of close pairs negative, and clusterer={settings.clusterer!r} needs distances "
+            ">= 0; use another penalty, or a clusterer object that takes negative values, such as "
             "AgglomerativeClustering(metric='precomputed', linkage='average', ...)"
         )
     if not algorithm.takes_options:

@@ -48,16 +48,31 @@ def test_sets_without_a_file_are_left_out_and_unknown_names_refused(tmp_path):
 class Estimator:
     """Calls the second half noise unless it is told to assign it."""
 
-    def __init__(self, **options):
-        self.options = options
+    labels_source_ = "clusterer"
+
+    def __init__(self, refine="auto", n_jobs=None, progress="auto", metric="auto"):
+        self.refine = refine
+        self.n_jobs = n_jobs
 
     def get_params(self):
-        return {"noise": "keep", "n_jobs": None, "progress": "auto", "metric": "auto"}
+        return {"refine": self.refine, "n_jobs": self.n_jobs, "progress": "auto", "metric": "auto"}
 
     def fit(self, X, positions, groups):
-        assert set(self.options) <= set(self.get_params())
-        self.labels_ = np.repeat([0, 1 if self.options.get("noise") == "assign" else -1], len(X) // 2)
+        self.labels_ = np.repeat([0, 1 if self.refine == "noise" else -1], len(X) // 2)
+        self.noise_share_ = np.mean(self.labels_ < 0)
         return self
+
+
+class Refining(Estimator):
+    """Chooses its labels by evidence; what has no model is noise."""
+
+    labels_source_ = "evidence"
+
+
+def test_noise_of_labels_by_evidence_stays(monkeypatch):
+    monkeypatch.setattr(runs, "MCGTA", Refining)
+    run = runs.fit_and_score(Problem(np.zeros((50, 2)), None, np.repeat([0, 1], 25)))
+    assert (run.clusters, run.assigned_clusters, run.noise) == (1, 1, 50.0)
 
 
 def test_noise_is_assigned_in_a_second_fit(monkeypatch):

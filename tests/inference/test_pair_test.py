@@ -15,15 +15,15 @@ from naive import clusters as naive_clusters
 
 
 @pytest.mark.parametrize("margin", [0.0, 2.0, -1.0])
-@pytest.mark.parametrize("options", [{}, {"hinge": False}, {"within_range": False}, {"beta": 0.0}])
+@pytest.mark.parametrize("options", [{}, {"penalty": "no_hinge"}, {"penalty": "unconditional"}, {"beta": 0.0}])
 def test_the_test_of_a_pair_agrees_with_the_equation(margin, options):
-    options = {"beta": 1.7, "margin": margin, **options}
-    loss, W, D, gamma = example(1, groups=True, **options)
+    options = {"beta": 1.7, **options}
+    loss, W, D, gamma = example(1, groups=True, margin=margin, **options)
     rho = loss.semivariogram.range_
-    extra = {name: options[name] for name in ("hinge", "within_range") if name in options}
+    kind = options.get("penalty", "within_range")
     for i, j in [(0, 1), (10, 11), (3, 29), (20, 5), (7, 8), (28, 29)]:
         found = pair_test(loss, i, j)
-        penalty = options["beta"] * naive_clusters.pair_penalty(W[i, j], D[i, j], gamma, rho, margin, **extra)
+        penalty = options["beta"] * naive_clusters.pair_penalty(W[i, j], D[i, j], gamma, rho, margin, penalty=kind)
         assert found.distance == pytest.approx(D[i, j])
         assert found.dissimilarity == pytest.approx(W[i, j])
         assert found.threshold == pytest.approx(2 * gamma(D[i, j]) - margin)

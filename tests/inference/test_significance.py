@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mcgta import MCGTA, load
-from mcgta.clustering.labels import count_within, draw_within, pairs_within
+from mcgta import MCGTA, GaussianMixturePrior, load
+from mcgta.clustering.labels import count_within, draw_within, number, pairs_within
 from mcgta.datasets import make_series
 from mcgta.runtime.rules import read_level
 from naive import algorithm as naive
@@ -56,7 +56,7 @@ def test_observations_of_other_states_get_small_p_values(series):
 
 def test_a_p_value_is_that_of_the_equation(fitted):
     models, windows = fitted.local_models_, [np.arange(row, row + 12) for row in range(229)]
-    null = fitted._calibrated(fitted._restore()).null
+    null = fitted.fitted_.derived.significance.null
     first = [max(0, min(row - 6, 228)) for row in range(240)]
     for i, j in [(20, 23), (20, 100), (50, 200), (7, 8)]:
         shared = len(set(windows[first[i]]) & set(windows[first[j]])) / 12
@@ -106,7 +106,7 @@ def test_rotated_features_and_other_units_give_the_same_p_values(two_states, fit
     [
         ({"dissimilarity": "kl"}, "dissimilarity='wasserstein2'.* only, not for 'kl'"),
         ({"dissimilarity": "euclidean"}, "not for 'euclidean'"),
-        ({"prior": "gmm", "prior_components": 1}, "prior='gmm'"),
+        ({"prior": GaussianMixturePrior(1)}, r"prior=GaussianMixturePrior\(n_components=1, "),
     ],
 )
 def test_what_has_no_null_distribution_says_so(two_states, params, said):
@@ -121,7 +121,13 @@ def test_what_has_no_null_distribution_says_so(two_states, params, said):
 
 
 @pytest.mark.parametrize(
-    ("i", "said"), [(240, "i: 240 is not a row"), (-1, "i: -1 is not"), (1.5, "integers"), ("a", "integers")]
+    ("i", "said"),
+    [
+        (240, "i=240 is not a row"),
+        (-1, "i=-1 is not"),
+        (1.5, "i=1.5 must be rows, integers"),
+        ("a", "i='a' must be rows"),
+    ],
 )
 def test_what_is_no_row_is_refused(fitted, i, said):
     with pytest.raises(ValueError, match=said):
@@ -132,7 +138,7 @@ def test_what_is_no_row_is_refused(fitted, i, said):
 def test_rows_without_a_model_are_refused_and_others_tested(two_states):
     groups = np.r_[np.zeros(5), np.ones(235)]
     model = make().fit(two_states.X, groups=groups)
-    with pytest.raises(ValueError, match="j: row 2 has no model: fewer than"):
+    with pytest.raises(ValueError, match="j=2 has no model: fewer than"):
         model.p_value(10, [10, 2])
     assert 0 < model.p_value(10, 200) < 1
 
@@ -231,7 +237,8 @@ def test_a_level_is_the_share_of_same_model_pairs_beyond_the_radius():
     n, windows = 20, 200
     X = rng.normal(size=(windows * n, 3))
     model = make(n, eps="20%", min_samples=5).fit(X, groups=np.repeat(np.arange(windows), n))
-    W = model._restore().loss.dissimilarity.of_pairs(n * np.arange(0, windows, 2), n * np.arange(1, windows, 2))
+    dissimilarity = model.fitted_.derived.prepared.loss.dissimilarity
+    W = dissimilarity.of_pairs(n * np.arange(0, windows, 2), n * np.arange(1, windows, 2))
     assert np.mean(model.eps_ < W) == pytest.approx(0.2, abs=0.1)
     assert model.refit(eps="1%").eps_ > model.refit(eps="5%").eps_ > model.eps_
 
@@ -241,9 +248,11 @@ def test_the_margin_of_a_level_is_the_quantile_over_pairs_within_the_range(two_s
     """Against all pairs, one by one, each with random ratios."""
     X, positions = (two_states.X, np.arange(240.0)) if place == "time" else (plane.X, plane.positions % 7.1)
     model = make(8, margin="20%").fit(X, positions=positions)
-    stages = model._restore()
-    significance = model._calibrated(stages)
-    near, places, curve = significance.neighborhoods, stages.loss.positions, model.semivariogram_
+    prepared = model.fitted_.derived.prepared
+    significance = model.fitted_.derived.significance
+    near = significance.neighborhoods
+    places = prepared.loss.positions
+    curve = model.semivariogram_
     indices, weights = near.part(slice(None))
     rng, slack = np.random.default_rng(0), []
     for i in range(len(X)):
@@ -252,7 +261,7 @@ def test_the_margin_of_a_level_is_the_quantile_over_pairs_within_the_range(two_s
             if distance <= curve.range_:
                 shared = naive.overlap(indices[i], weights[i], indices[j], weights[j])
                 ratio = significance.null.quantile(rng.random(4), shared)
-                c = naive.chance(model.local_models_.covariances[stages.rows[i if rng.random() < 0.5 else j]], 8)
+                c = naive.chance(model.local_models_.covariances[prepared.rows[i if rng.random() < 0.5 else j]], 8)
                 slack += (2 * float(curve(distance)) - (1 - shared) * c * ratio).tolist()
     exceed = np.mean(np.array(slack) < model.margin_)
     assert exceed == pytest.approx(0.2, abs=0.02)
@@ -293,7 +302,7 @@ def test_appending_keeps_the_numbers_unless_told_to_refresh(two_states, clustere
     fresh = make(clusterer=clusterer, **LEVELS).fit(two_states.X)
     assert (model.eps_, model.margin_) == (fresh.eps_, fresh.margin_)
     assert (model.eps_, model.margin_) != before
-    np.testing.assert_array_equal(model.labels_, fresh.labels_)
+    np.testing.assert_array_equal(number(model.labels_), fresh.labels_)  # clusters keep their numbers
     np.testing.assert_array_equal(model.p_value(np.arange(200), 230), fresh.p_value(np.arange(200), 230))
 
 
@@ -312,9 +321,9 @@ def test_a_margin_needs_pairs_within_the_range(two_states, fitted):
         make(semivariogram=short, margin="5%").fit(two_states.X)
 
 
-def test_models_passed_in_are_tested_by_the_parameters_given(two_states, fitted):
-    again = make(local_models=fitted.local_models_).fit(two_states.X)
+def test_models_passed_in_are_tested_by_the_parameters_of_the_fit(fitted):
+    again = fitted.refit(local_models=fitted.local_models_)
     assert again.p_value(3, 100) == fitted.p_value(3, 100)
     bare = type(fitted.local_models_)(fitted.local_models_.means, fitted.local_models_.covariances)
     with pytest.raises(ValueError, match="do not tell their sizes"):
-        make(local_models=bare).fit(two_states.X).p_value(3, 100)
+        fitted.refit(local_models=bare).p_value(3, 100)

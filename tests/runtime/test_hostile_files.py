@@ -108,7 +108,7 @@ def test_flipped_bytes_are_refused_or_leave_a_whole_estimator(genuine, attempt, 
             refused += 1
         else:
             assert model.labels_.shape == (120,)
-            assert model.predict(model._X[:1] + 0.1, positions=[3.3]).shape == (1,)
+            assert model.predict(model.fitted_.data.raw[:1] + 0.1, positions=[3.3]).shape == (1,)
     assert refused > 50
 
 
@@ -280,10 +280,8 @@ def test_an_unknown_class_is_refused_by_name(attempt):
         {"$object": "Positions", "state": {"unknown": 1}},
         {"$object": "Archived", "state": {}},
         {"$object": "MCGTA", "state": {}},
-        {"$object": "MCGTA", "state": {"params": {}, "fitted": {}}},
-        {"$object": "MCGTA", "state": {"params": {"$map": [["n_neighbors", -1]]}, "fitted": {"$map": []}}},
-        {"$object": "MCGTA", "state": {"params": {"$map": [["__class__", 1]]}, "fitted": {"$map": []}}},
-        {"$object": "MCGTA", "state": {"params": {"$map": []}, "fitted": {"$map": [["fit", 1]]}}},
+        {"$object": "MCGTA", "state": {"asked": {"$map": []}, "settings": {"$map": []}}},
+        {"$object": "MCGTA", "state": {"fit": 1}},
         {"unknown": 1},
     ],
     ids=repr,
@@ -309,40 +307,58 @@ def test_json_that_cannot_be_read_is_refused(attempt, text):
         attempt(pack(text, {}))
 
 
-FITTED = ["labels_", "_strengths", "positions_", "semivariogram_", "n_features_in_", "failed_", "_X", "_membership"]
+@pytest.mark.parametrize("part", ["asked", "settings"])
+@pytest.mark.parametrize("entry", [["n_neighbors", -1], ["__class__", 1], ["fit", 1], [3, 4]], ids=repr)
+def test_settings_that_an_estimator_would_refuse_are_refused(attempt, opened, part, entry):
+    tree, arrays = opened
+    tree["content"]["state"][part]["$map"].append(entry)
+    with pytest.raises(ArchiveError, match=r"n_neighbors=-1 is not allowed|has unknown entries"):
+        attempt(pack(tree, arrays))
 
 
-@pytest.mark.parametrize("name", FITTED)
+def test_settings_that_are_left_open_take_their_plain_values(attempt, opened):
+    tree, arrays = opened
+    tree["content"]["state"]["settings"]["$map"].append(["beta", "auto"])
+    assert attempt(pack(tree, arrays)).beta_ == 1.0
+
+
+PARTS = [
+    "asked",
+    "settings",
+    "X",
+    "positions",
+    "n_neighbors",
+    "models",
+    "failed",
+    "semivariogram",
+    "labels",
+    "source",
+    "rule",
+]
+
+
+@pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("value", [None, 3, "text", [1, 2], {"$map": [[5000, "far"]]}, {"$array": 0}])
 def test_an_estimator_with_a_part_of_the_wrong_kind_is_refused(attempt, opened, name, value):
     tree, arrays = opened
     arrays["arrays/0.npy"] = array(np.zeros((2, 2, 2)))
-    entries = tree["content"]["state"]["fitted"]["$map"]
-    for entry in entries:
-        if entry[0] == name:
-            entry[1] = value
+    tree["content"]["state"][name] = value
     with pytest.raises(ArchiveError, match=r"does not fit together|named twice"):
         attempt(pack(tree, arrays))
 
 
-@pytest.mark.parametrize("name", [*FITTED, "eps_", "prior_"])
+@pytest.mark.parametrize("name", [*PARTS, "eps", "prior", "choice"])
 def test_an_estimator_with_a_part_missing_is_refused(attempt, opened, name):
     tree, arrays = opened
-    fitted = tree["content"]["state"]["fitted"]
-    fitted["$map"] = [entry for entry in fitted["$map"] if entry[0] != name]
-    with pytest.raises(ArchiveError, match=f"{name} is missing"):
+    del tree["content"]["state"][name]
+    with pytest.raises(ArchiveError, match=rf"parts are missing or unknown: \['{name}'\]"):
         attempt(pack(tree, arrays))
 
 
 def test_parts_of_an_estimator_that_name_rows_which_are_not_there_are_refused(attempt, opened):
-    tree, arrays = opened
-    entries = dict(tree["content"]["state"]["fitted"]["$map"])
-    for where in (entries["core_sample_indices_"]["$array"], entries["_membership"]["state"]["anchors"]["$array"]):
-        name = f"arrays/{where}.npy"
-        rows = np.lib.format.read_array(io.BytesIO(arrays[name]))
-        for wrong in (120, -1, 2**62):
-            with pytest.raises(ArchiveError, match="names a row that does not exist"):
-                attempt(pack(tree, {**arrays, name: array(np.r_[rows[:-1], wrong])}))
+    for wrong in (120, -1, 2**62):
+        with pytest.raises(ArchiveError, match="names a row or a cluster that does not exist"):
+            attempt(changed(opened, "rule", "anchors", values=with_last(wrong)))
 
 
 def test_a_semivariogram_whose_bins_disagree_is_refused(attempt, tmp_path):
@@ -381,7 +397,7 @@ def test_positions_whose_parts_disagree_are_refused(attempt, tmp_path):
 
 def test_an_array_named_many_times_is_refused_before_it_multiplies(attempt, opened):
     tree, arrays = opened
-    tree["content"]["state"]["params"]["$map"].append(["bins", [{"$array": 0}] * 300])
+    tree["content"]["state"]["asked"]["$map"].append(["bins", [{"$array": 0}] * 300])
     with pytest.raises(ArchiveError, match="named twice"):
         attempt(pack(tree, arrays))
 
@@ -402,18 +418,17 @@ def test_flips_where_readers_are_most_delicate_end_in_an_archive_error_or_a_chec
 @pytest.mark.parametrize(
     ("owner", "field", "value"),
     [
-        ("semivariogram_", "range_", "abc"),
-        ("semivariogram_", "sill_", None),
-        ("semivariogram_", "counts", [1, 2]),
-        ("local_models_", "failures", {"$map": [["a", 1]]}),
-        ("positions_", "dated", 3),
-        ("_membership", "labels", "none"),
+        ("semivariogram", "range_", "abc"),
+        ("semivariogram", "sill_", None),
+        ("semivariogram", "counts", [1, 2]),
+        ("models", "failures", {"$map": [["a", 1]]}),
+        ("positions", "dated", 3),
+        ("rule", "labels", "none"),
     ],
 )
 def test_value_objects_hold_what_their_fields_say(attempt, opened, owner, field, value):
     tree, arrays = opened
-    parts = dict(map(tuple, tree["content"]["state"]["fitted"]["$map"]))
-    parts[owner]["state"][field] = value
+    tree["content"]["state"][owner]["state"][field] = value
     with pytest.raises(ArchiveError, match=f"{field} is not of type"):
         attempt(pack(tree, arrays))
 
@@ -431,7 +446,7 @@ def test_every_field_that_is_saved_has_a_known_type():
 def changed(opened, *path, values):
     """The file with one array of the estimator replaced by a function of it."""
     tree, arrays = opened
-    node = dict(map(tuple, tree["content"]["state"]["fitted"]["$map"]))[path[0]]
+    node = tree["content"]["state"][path[0]]
     for name in path[1:]:
         node = node["state"][name]
     name = f"arrays/{node['$array']}.npy"
@@ -453,29 +468,40 @@ def with_last(value):
 def test_local_models_too_large_to_square_or_not_finite_are_refused(attempt, opened, field, value):
     value = value * (1e60 if field == "covariances" and abs(value) < 1e100 else 1)
     with pytest.raises(ArchiveError, match=f"{field} of fitted models must be finite and at most"):
-        attempt(changed(opened, "local_models_", field, values=with_last(value)))
+        attempt(changed(opened, "models", field, values=with_last(value)))
 
 
 @pytest.mark.parametrize("value", [2, 120, 2**62, -2, -(2**62)])
 def test_labels_beyond_the_clusters_are_refused(attempt, opened, value):
-    with pytest.raises(ArchiveError, match=r"labels_ must be -1 to 1, one of the 2 clusters or noise"):
-        attempt(changed(opened, "labels_", values=with_last(value)))
+    with pytest.raises(
+        ArchiveError, match=r"labels must be clusters 0, 1, \.\.\. without gaps|a cluster that does not exist"
+    ):
+        attempt(changed(opened, "labels", values=with_last(value)))
 
 
-@pytest.mark.parametrize("value", [-1, 0, 1, 3, 121, 2**62])
-def test_another_number_of_clusters_than_labels_and_radii_have_is_refused(attempt, opened, value):
+@pytest.mark.parametrize("count", [0, 1, 3, 121])
+def test_another_number_of_radii_than_of_clusters_is_refused(attempt, opened, count):
+    with pytest.raises(ArchiveError, match=r"a cluster without radius|a cluster that does not exist"):
+        attempt(changed(opened, "rule", "radii", values=lambda old: np.resize(old, count)))
+
+
+def test_core_observations_of_another_cluster_than_their_label_are_refused(attempt, opened):
+    with pytest.raises(ArchiveError, match="the rule and the labels disagree"):
+        attempt(changed(opened, "rule", "labels", values=lambda old: 1 - old))
+
+
+@pytest.mark.parametrize("source", ["evidence", "nowhere"])
+def test_another_source_of_the_labels_than_their_rule_is_refused(attempt, opened, source):
     tree, arrays = opened
-    for entry in tree["content"]["state"]["fitted"]["$map"]:
-        if entry[0] == "n_clusters_":
-            entry[1] = value
-    with pytest.raises(ArchiveError, match=r"n_clusters_|labels_|_membership"):
+    tree["content"]["state"]["source"] = source
+    with pytest.raises(ArchiveError, match=f"source='{source}'"):
         attempt(pack(tree, arrays))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e197])
 def test_positions_too_large_to_square_are_refused(attempt, opened, value):
-    with pytest.raises(ArchiveError, match="positions_ must be finite and at most"):
-        attempt(changed(opened, "positions_", "coordinates", values=with_last(value)))
+    with pytest.raises(ArchiveError, match="positions must be finite and at most"):
+        attempt(changed(opened, "positions", "coordinates", values=with_last(value)))
 
 
 @pytest.mark.parametrize("item", ["[]", "{}", "0", '""', "[[]]"])

@@ -15,13 +15,14 @@ from mcgta import MCGTA
 from mcgta.runtime import archive, parallel
 from mcgta.runtime.config import Config
 from mcgta.runtime.parallel import run
+from mcgta.stages import LocalModels
 
 BEYOND = Config.table_rows + 1  # observations: the fewest that are not put into a table
 SOON = 2.0  # seconds; a second is promised, and the machine may be busy
 
 FIT = """
 import gc, numpy as np
-from mcgta import MCGTA
+from mcgta import MCGTA, config_context
 from mcgta.kernels.simd import compiled
 X = np.random.default_rng(0).normal(size=({count}, {d}))
 def tell(stage, share):
@@ -31,20 +32,22 @@ options = dict(n_neighbors=30, n_jobs={n_jobs}, **{options})
 def refuse(function, *_, **__):
     raise RuntimeError(f"{{function.__name__}} is not compiled by the fit of {warm}")
 # The compiler's objects have destructors, in which an interrupt would be lost: nothing is compiled, loaded or left of it later.
-MCGTA(**options).fit(X[:{warm}])
-compiled._compile = refuse
-gc.collect()
-try:
-    MCGTA(**options, progress=tell).fit(X)
-except KeyboardInterrupt:
-    print("stopped", flush=True)
-    raise
+with config_context(max_memory={memory!r}):
+    MCGTA(**options).fit(X[:{warm}])
+    compiled._compile = refuse
+    gc.collect()
+    try:
+        MCGTA(**options, progress=tell).fit(X)
+    except KeyboardInterrupt:
+        print("stopped", flush=True)
+        raise
 """
 
 SAVE = """
 import sys, numpy as np, mcgta
+from mcgta.stages import LocalModels
 model = mcgta.load(sys.argv[1])
-models = mcgta.LocalModels(np.zeros((400_000, 8)), np.zeros((400_000, 8, 8)))
+models = LocalModels(np.zeros((400_000, 8)), np.zeros((400_000, 8, 8)))
 print("begun", flush=True)
 try:
     while True:
@@ -82,21 +85,21 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent oth
 @pytest.mark.alone
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(
-    ("stage", "count", "warm", "d", "options"),  # a fit of as many as `warm` goes the same way
+    ("stage", "count", "warm", "d", "memory", "options"),  # a fit of as many as `warm` goes the same way
     [
-        ("dissimilarity", 2000, 60, 20, {"eps": 1.0}),
-        ("core rows", 12000, BEYOND, 10, {"eps": 1.0}),
-        ("core rows", 700, 270, 3, {"eps": 1.0, "dissimilarity": "js", "max_memory": "3MB"}),
-        ("spanning tree", 100_000, BEYOND, 3, {"clusterer": "hdbscan", "eps": 0.0}),
-        ("ordering", 40_000, BEYOND, 3, {"clusterer": "optics", "eps": 1.0}),
-        ("local models", 8000, 60, 30, {"eps": 1.0}),
-        ("search", 4000, BEYOND, 5, {}),
-        ("settings", 4000, BEYOND, 5, {"refine": False}),
-        ("local models", 3000, 60, 4, {"eps": 1.0, "covariance": "min_cov_det"}),
+        ("dissimilarity", 2000, 60, 20, "auto", {"eps": 1.0}),
+        ("core rows", 12000, BEYOND, 10, "auto", {"eps": 1.0}),
+        ("core rows", 700, 270, 3, "3MB", {"eps": 1.0, "dissimilarity": "js"}),
+        ("spanning tree", 100_000, BEYOND, 3, "auto", {"clusterer": "hdbscan", "eps": 0.0}),
+        ("ordering", 40_000, BEYOND, 3, "auto", {"clusterer": "optics", "eps": 1.0}),
+        ("local models", 8000, 60, 30, "auto", {"eps": 1.0}),
+        ("search", 4000, BEYOND, 5, "auto", {}),
+        ("settings", 4000, BEYOND, 5, "auto", {"refine": "none"}),
+        ("local models", 3000, 60, 4, "auto", {"eps": 1.0, "covariance": "min_cov_det"}),
     ],
 )
-def test_an_interrupt_stops_a_fit_soon(n_jobs, stage, count, warm, d, options):
-    code = FIT.format(n_jobs=n_jobs, stage=stage, count=count, warm=warm, d=d, options=options)
+def test_an_interrupt_stops_a_fit_soon(n_jobs, stage, count, warm, d, memory, options):
+    code = FIT.format(n_jobs=n_jobs, stage=stage, count=count, warm=warm, d=d, memory=memory, options=options)
     status, took = interrupted(code, after=0.5)
     assert status == -signal.SIGINT
     assert took < SOON
@@ -113,7 +116,7 @@ def test_an_interrupt_while_saving_leaves_a_whole_file_and_no_other(tmp_path, se
     assert status == -signal.SIGINT
     assert took < SOON
     assert [found.name for found in tmp_path.iterdir()] == ["model.mcgta"]
-    assert isinstance(mcgta.load(path), (MCGTA, mcgta.LocalModels))
+    assert isinstance(mcgta.load(path), (MCGTA, LocalModels))
 
 
 @pytest.mark.parametrize("where", ["write_array", "replace"])
@@ -144,7 +147,7 @@ def test_an_interrupted_fit_leaves_the_fit_before_it_and_can_be_done_again(serie
     model.set_params(progress=interrupt, beta=3.0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(series.X)
-    assert model.labels_ is labels
+    np.testing.assert_array_equal(model.labels_, labels)
     np.testing.assert_array_equal(model.predict(series.X), labels)
     again = model.set_params(progress=False, beta=1.0).fit(series.X)
     np.testing.assert_array_equal(again.labels_, labels)

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from mcgta import MCGTA
+from mcgta import MCGTA, config_context
 from mcgta.runtime import memory
 from mcgta.runtime.memory import available_bytes, budget, check_memory
 from mcgta.runtime.sizes import read_size
@@ -169,28 +169,29 @@ def test_a_process_whose_address_space_is_limited_has_no_more_than_that():
 
 def test_a_fit_beyond_max_memory_is_refused_before_it_begins(series):
     told = []
-    model = MCGTA(n_neighbors=6, max_memory="70kB", progress=lambda name, share: told.append(name))
+    model = MCGTA(n_neighbors=6, progress=lambda name, share: told.append(name))
     said = (
         r"120 observations of 2 features need 8 x 82 bytes for each: 78.7 kB, but max_memory allows 70 kB .*; at most "
         r"106 observations fit"
     )
-    with pytest.raises(MemoryError, match=said):
+    with config_context(max_memory="70kB"), pytest.raises(MemoryError, match=said):
         model.fit(series.X, positions=series.positions)
     assert told == []
 
 
 def test_a_fit_within_max_memory_is_the_same_as_any(series):
-    plain = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X, positions=series.positions)
+    model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical")
+    labels = model.fit(series.X, positions=series.positions).labels_
     for size in (None, "auto", "1GB", 10**9, 1e9):
-        model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical", max_memory=size).fit(
-            series.X, positions=series.positions
-        )
-        np.testing.assert_array_equal(model.labels_, plain.labels_)
+        with config_context(max_memory=size):
+            np.testing.assert_array_equal(model.fit(series.X, positions=series.positions).labels_, labels)
 
 
 def test_a_refit_asks_for_memory_too(series):
-    roomy = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical", max_memory="1MB").fit(series.X)
+    with config_context(max_memory="1MB"):
+        roomy = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X)
     assert roomy.backend_.name == "table"
-    assert roomy.refit(max_memory="100kB").backend_.name == "tree"
-    with pytest.raises(MemoryError, match="120 observations"):
-        roomy.refit(max_memory="70kB")
+    with config_context(max_memory="100kB"):
+        assert roomy.refit(eps=3.0).backend_.name == "tree"
+    with config_context(max_memory="70kB"), pytest.raises(MemoryError, match="120 observations"):
+        roomy.refit(eps=3.0)

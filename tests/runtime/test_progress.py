@@ -241,7 +241,7 @@ def test_no_standard_error_is_silence(monkeypatch):
 
 def test_a_child_process_can_draw_bars_after_a_fork():
     code = (
-        "import os, time, mcgta.runtime.progress as p; p._EVERY = 0.01\n"
+        "import os, time, mcgta.runtime.progress as p; p._DRAW_SECONDS = 0.01\n"
         "class T:\n"
         "    encoding, n = 'ascii', 0\n"
         "    def isatty(self): return True\n"

@@ -1,4 +1,4 @@
-"""How many observations count as one: the estimate_overdispersion, by its definition and by what it says of rows that are repeated."""
+"""How many observations count as one: the estimate by its definition, and by what it says of rows that are repeated."""
 
 import numpy as np
 import pytest

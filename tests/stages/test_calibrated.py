@@ -7,8 +7,7 @@ import pytest
 from sklearn.cluster import DBSCAN
 from sklearn.metrics import adjusted_rand_score
 
-import mcgta.pipeline
-from mcgta import MCGTA, load, read_positions
+from mcgta import MCGTA, config_context, load, read_positions
 from mcgta.clustering.backend import choose_backend
 from mcgta.clustering.labels import number
 from mcgta.clustering.registry import get_clusterer
@@ -16,6 +15,7 @@ from mcgta.datasets import make_regions, make_series
 from mcgta.kernels.gaussians.calibration import calibrated_pairs, calibrated_tile
 from mcgta.kernels.gaussians.wasserstein import pack
 from mcgta.stages import LocalModels, compare_models, empirical_semivariogram
+from mcgta.stages.dissimilarity.registry import get_dissimilarity
 from mcgta.stages.semivariogram import empirical
 from naive import algorithm as naive
 
@@ -74,7 +74,7 @@ def test_samples_of_one_gaussian_differ_by_about_one():
     options = {"covariance": "empirical", "semivariogram": "empirical", "eps": 1.0}
     model = MCGTA(n_neighbors=30, dissimilarity="calibrated", **options).fit(X, groups=np.arange(6000) // 30)
     first = 30 * np.arange(0, 200, 2)
-    T = model._restore().loss.dissimilarity.of_pairs(first, first + 30)
+    T = model.fitted_.derived.prepared.loss.dissimilarity.of_pairs(first, first + 30)
     assert T[:50].mean() == pytest.approx(1.0, abs=0.25)
     assert T[50:].mean() == pytest.approx(1.0, abs=0.25)
 
@@ -95,7 +95,7 @@ def test_models_without_spread_differ_by_nothing_or_by_very_much():
 
 @pytest.mark.filterwarnings("ignore:semivariogram")
 @pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
-def test_constant_stretches_are_clustered_by_every_engine(backends, clusterer):
+def test_constant_stretches_are_clustered_by_every_backend(backends, clusterer):
     X = np.repeat([[0.0, 0.0], [1.0, 5.0], [0.0, 0.0], [1 / 3, 0.1]], 40, axis=0)
     options = {"dissimilarity": "calibrated", "semivariogram": "empirical", "clusterer": clusterer, "min_samples": 5}
     options["eps"] = {"dbscan": 0.4, "hdbscan": 0.0, "optics": 0.4}[clusterer]
@@ -116,14 +116,11 @@ def backends(monkeypatch):
     """Make fits of any size take each backend in turn."""
 
     def switch():
-        for name, options in (("table", {}), ("tree", {"small": 0}), ("tiled", {"small": 0, "dissimilarity": "kl"})):
-            spared = {"fits": name != "tiled"} if name == "tiled" else {}
-
-            def choose(count, options=options, spared=spared, **given):
-                return choose_backend(count, **{**given, **options, **spared})
-
-            monkeypatch.setattr(mcgta.pipeline, "choose_backend", choose)
-            yield name
+        yield "table"
+        with config_context(table_rows=0):
+            yield "tree"
+            monkeypatch.setattr("mcgta.clustering.backend.MOST_OPEN_SHARE", -1.0)  # no bounds are good enough
+            yield "tiled"
 
     return switch
 
@@ -135,12 +132,13 @@ def data(place):
     return regions.X, {"positions": regions.positions}
 
 
+@pytest.mark.filterwarnings("ignore:.* of 40 new observations are noise")
 @pytest.mark.parametrize("place", ["series", "plane"])
 @pytest.mark.parametrize(
     "options",
     [{}, {"clusterer": "hdbscan", "eps": 0.0}, {"clusterer": "optics"}, {"weights": "gaussian"}],
 )
-def test_every_engine_gives_the_same_fit(backends, place, options, tmp_path):
+def test_every_backend_gives_the_same_fit(backends, place, options, tmp_path):
     X, where = data(place)
     fits, seen = [], []
     rng = np.random.default_rng(0)
@@ -152,10 +150,8 @@ def test_every_engine_gives_the_same_fit(backends, place, options, tmp_path):
         model.save(tmp_path / name)
         again = load(tmp_path / name)
         new = X[few] + 0.01
-        seen.append(
-            (again.predict(new, **asked), again.score_samples(new, **asked), model.probabilities_, model.labels_)
-        )
-        seen[-1] += (model.refit(eps="auto").labels_,)
+        placed = again.predict(new, **asked, return_probabilities=True)
+        seen.append((*placed, model.probabilities_, model.labels_, model.refit(eps="auto").labels_))
         fits.append(model)
     for other in seen[1:]:
         for one, two in zip(seen[0], other, strict=True):
@@ -181,7 +177,7 @@ def test_p_values_are_those_of_the_plain_dissimilarity():
     np.testing.assert_allclose(units.p_value(i, j), plain.p_value(i, j), atol=1e-3)
     level = units.refit(eps="5%")
     assert level.eps_ == pytest.approx(plain.refit(eps="5%").eps_ / np.median(plain.local_models_.chance))
-    assert level.eps_ == float(units._significance.null.quantile(0.95))
+    assert level.eps_ == float(units.fitted_.derived.significance.null.quantile(0.95))
 
 
 def test_features_in_another_unit_get_the_same_labels():
@@ -226,7 +222,7 @@ def test_models_that_do_not_tell_their_sizes_are_refused():
         compare_models(LocalModels(models.means, models.covariances), "calibrated")
 
 
-def test_the_choice_of_engine_knows_its_bounds():
+def test_the_choice_of_backend_knows_its_bounds():
     choose = partial(choose_backend, 5000, clusterer=get_clusterer("dbscan"), measured=True, fits=True)
-    assert choose(dissimilarity="calibrated").name == "tree"
-    assert choose(dissimilarity="kl").name == "table"
+    assert choose(dissimilarity=get_dissimilarity("calibrated")).name == "tree"
+    assert choose(dissimilarity=get_dissimilarity("kl")).name == "table"

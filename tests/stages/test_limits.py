@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mcgta import MCGTA, read_positions
+from mcgta import MCGTA, config_context, read_positions
 from mcgta.stages import compare_features, empirical_semivariogram
 from mcgta.stages.lags import stack_lags
 
@@ -50,8 +50,8 @@ def test_more_lags_than_others_in_the_largest_group_are_refused():
 
 
 def test_lags_that_do_not_fit_into_memory_are_named():
-    with pytest.raises(MemoryError, match=r"^lags=9 makes 20 features of 2: "):
-        fit(lags=9, max_memory="10kB")
+    with config_context(max_memory="10kB"), pytest.raises(MemoryError, match=r"^lags=9 makes 20 features of 2: "):
+        fit(lags=9)
 
 
 def test_lags_are_not_stacked_beyond_the_memory_there_is(monkeypatch):

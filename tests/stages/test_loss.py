@@ -15,13 +15,11 @@ from naive import clusters as naive_clusters
 
 
 @pytest.mark.parametrize("groups", [False, True])
-@pytest.mark.parametrize("hinge", [True, False])
-@pytest.mark.parametrize("within_range", [True, False])
+@pytest.mark.parametrize("penalty", ["within_range", "unconditional", "no_hinge"])
 @pytest.mark.parametrize(("beta", "margin"), [(0.0, 0.0), (1.0, 0.0), (2.5, 3.0), (0.7, -4.0)])
-def test_the_loss_of_every_pair_agrees_with_the_equation(groups, hinge, within_range, beta, margin):
-    options = {"hinge": hinge, "within_range": within_range}
-    loss, W, D, gamma = example(1, groups=groups, beta=beta, margin=margin, **options)
-    expected = naive_clusters.loss_table(W, D, gamma, loss.semivariogram.range_, beta, margin, **options)
+def test_the_loss_of_every_pair_agrees_with_the_equation(groups, penalty, beta, margin):
+    loss, W, D, gamma = example(1, groups=groups, beta=beta, margin=margin, penalty=penalty)
+    expected = naive_clusters.loss_table(W, D, gamma, loss.semivariogram.range_, beta, margin, penalty=penalty)
     found = loss.matrix()
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(found, found.T)
@@ -57,13 +55,12 @@ def test_an_observation_costs_nothing_with_itself_whatever_the_margin():
     assert loss.matrix()[10, 11] > 0
 
 
-@pytest.mark.parametrize("options", [{}, {"hinge": False}, {"within_range": False}, {"beta": 0.0}])
+@pytest.mark.parametrize("options", [{}, {"penalty": "no_hinge"}, {"penalty": "unconditional"}, {"beta": 0.0}])
 @pytest.mark.parametrize("groups", [False, True])
 def test_the_objective_agrees_with_a_sum_over_the_pairs_within_clusters(options, groups):
     options = {"beta": 1.3, "margin": 0.8, **options}
     loss, W, D, gamma = example(4, groups=groups, **options)
-    extra = {name: options[name] for name in ("hinge", "within_range") if name in options}
-    M = naive_clusters.loss_table(W, D, gamma, loss.semivariogram.range_, options["beta"], 0.8, **extra)
+    M = naive_clusters.loss_table(W, D, gamma, loss.semivariogram.range_, **options)
     for seed in range(4):
         labels = np.random.default_rng(seed).integers(-1, 4, 30)
         found = loss.objective(labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -49,6 +49,7 @@ def test_along_time_folds_are_as_many_stretches_as_they_have_blocks(t, n_splits,
         assert np.unique(fold[t == value]).size == 1
 
 
+@settings(deadline=None)  # the first example loads a kernel
 @given(t=times().map(dict.fromkeys).map(list).map(np.array), gap=st.floats(0.5, 3))
 def test_a_gap_leaves_out_exactly_the_neighbours_of_what_is_held_out(t, gap):
     for train, held in split(BlockSplit(2, n_blocks=2, gap=gap), t):

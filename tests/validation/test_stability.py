@@ -345,9 +345,6 @@ def test_bad_models_are_refused():
         ValueError, match="100 observations with n_neighbors_=30 make 3 blocks, and resamples need at least 4"
     ):
         stability(clear(n_neighbors=30).fit(gaussian(100)))
-    first = clear().fit(gaussian(100))
-    with pytest.raises(ValueError, match="model was fitted with local_models"):
-        stability(clear(local_models=first.local_models_).fit(gaussian(100)))
 
 
 def test_a_fit_that_fails_says_in_which_resample():

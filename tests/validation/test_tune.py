@@ -7,11 +7,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score
 
 import mcgta
-from mcgta import MCGTA, BlockSplit, tune
-from mcgta import pipeline as algorithm
+from mcgta import MCGTA, BlockSplit, pipeline, tune
+from mcgta.clustering.backend import Backend
 from mcgta.datasets import make_series
 from mcgta.validation.result import Tuning
 from naive import tuning as naive_tuning
@@ -46,8 +47,8 @@ def noisy(series):
 def counted(monkeypatch):
     """Count how often local models are fitted."""
     calls = []
-    genuine = algorithm.fit_local_models
-    monkeypatch.setattr(algorithm, "fit_local_models", lambda *a, **k: calls.append(1) or genuine(*a, **k))
+    genuine = pipeline.fit_local_models
+    monkeypatch.setattr(pipeline, "fit_local_models", lambda *a, **k: calls.append(1) or genuine(*a, **k))
     return calls
 
 
@@ -350,18 +351,13 @@ def test_bad_input_is_refused_before_anything_is_fitted(series, monkeypatch, opt
         tune(series.X, options.pop("y"), **options)
 
 
-def test_local_models_and_clusterer_objects_are_refused(series):
-    from sklearn.cluster import AgglomerativeClustering
-
-    fitted = MCGTA(n_neighbors=6, eps=1.0, semivariogram="empirical").fit(series.X, positions=series.positions)
-    with pytest.raises(ValueError, match="estimator has local_models, which are fitted anew for each n_neighbors"):
-        tune(series.X, series.truth, estimator=MCGTA(local_models=fitted.local_models_))
+def test_clusterer_objects_are_refused(series):
     object_ = AgglomerativeClustering(metric="precomputed", linkage="average")
     with pytest.raises(ValueError, match="tune takes 'dbscan', 'hdbscan', 'optics', not objects"):
         tune(series.X, series.truth, estimator=MCGTA(clusterer=object_, eps="auto", min_samples="auto"))
 
 
-def test_merge_heights_count_the_components_of_every_radius(series):
+def test_merges_count_the_components_of_every_radius(series):
     fitted = MCGTA(n_neighbors=6, eps=1.0, beta=1.0, margin=0.0, min_samples=5, semivariogram="empirical").fit(
         series.X, positions=series.positions
     )
@@ -386,7 +382,7 @@ def test_the_table_of_pairs_that_settings_share_changes_no_score(monkeypatch: py
 
 
 @pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
-@pytest.mark.parametrize("more", [{"noise": "assign"}, {"min_cluster_size": 12}])
+@pytest.mark.parametrize("more", [{"refine": "noise"}, {"min_cluster_size": 12}])
 def test_settings_are_scored_as_a_plain_fit_of_the_estimator_would_be(series, noisy, clusterer, more):
     grid = {**SMALL, "n_neighbors": [6], "beta": [1.0], "margin": [0.0, 1.0], "clusterer": [clusterer]}
     grid |= {"min_samples": [5, 121]}  # with the latter all is noise
@@ -401,23 +397,23 @@ def test_settings_are_scored_as_a_plain_fit_of_the_estimator_would_be(series, no
     assert {setting["noise_share"] for setting in found.settings} >= {1.0}
 
 
-def test_labels_at_other_radii_have_their_noise_assigned_where_the_fit_has(series):
+def test_labels_of_other_radii_have_their_noise_assigned_where_the_fit_has(series):
     fitted = MCGTA(
-        n_neighbors=6, eps=0.3, beta=1.0, margin=0.0, min_samples=5, semivariogram="empirical", noise="assign"
+        n_neighbors=6, eps=0.3, beta=1.0, margin=0.0, min_samples=5, semivariogram="empirical", refine="noise"
     ).fit(series.X, positions=series.positions)
-    plain = fitted.refit(noise="keep")
+    plain = fitted.refit(refine="none")
     for eps in np.quantile(fitted.single_linkage_tree_[:, 2], [0.4, 0.6, 0.8]):
-        np.testing.assert_array_equal(fitted.labels_at(eps), fitted.refit(eps=eps).labels_)
-        assert (plain.labels_at(eps) == -1).any()
-        assert (fitted.labels_at(eps) >= 0).all()
+        np.testing.assert_array_equal(fitted.dbscan_clustering(eps), fitted.refit(eps=eps).labels_)
+        assert (plain.dbscan_clustering(eps) == -1).any()
+        assert (fitted.dbscan_clustering(eps) >= 0).all()
 
 
 @pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
 def test_settings_that_differ_in_density_or_radius_share_what_is_near(series, monkeypatch, clusterer):
     made = []
-    genuine = algorithm.Algorithm.look_up
-    monkeypatch.setattr(algorithm.Algorithm, "look_up", lambda *a, **k: made.append(1) or genuine(*a, **k))
+    genuine = Backend.make_search
+    monkeypatch.setattr(Backend, "make_search", lambda *a: made.append(1) or genuine(*a))
     grid = {**SMALL, "n_neighbors": [6], "clusterer": [clusterer]}
     found = tune(series.X, series.truth, positions=series.positions, grid=grid, folds=3)
     assert len(found.settings) == 2 * 2 * 2 * 3
-    assert len(made) == 1 + 2 * 2 + 1  # of the models, of each beta and margin, and of the best
+    assert len(made) == 2 * 2 + 1  # of each beta and margin, and of the best

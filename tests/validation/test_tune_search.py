@@ -110,6 +110,7 @@ def test_grid_search_of_scikit_learn_works_without_positions(series):
     assert search.cv_results_["split0_test_score"][place(search)] == wanted
 
 
+@pytest.mark.filterwarnings("ignore:.* new observations are noise")  # of those held out, with eps=0.1
 @pytest.mark.parametrize("grouped", [False, True], ids=["one series", "groups"])
 def test_grid_search_of_scikit_learn_works_with_positions(series, grouped):
     extra = {"positions": series.positions}

@@ -88,8 +88,8 @@ def grow_tree(loss: Loss) -> ModelTree:
     """Build the tree, for W2 squared (or calibrated) and positions that kernels can measure between, or no penalty."""
     if not serves(loss):
         raise ValueError(
-            f"a tree needs dissimilarity={' or '.join(map(repr, names_where(has_bounds=True)))}, a hinge, and positions with coordinates (or "
-            "beta=0)"
+            f"a tree needs dissimilarity={' or '.join(map(repr, names_where(has_bounds=True)))}, a hinge, and positions with "
+            "coordinates (or beta=0)"
         )
     models = Models.of(loss.dissimilarity.parts)
     d = features_of(models.packed)

@@ -1,8 +1,8 @@
 """Cluster models: the rule behind labels that are chosen by evidence.
 
-Each cluster is a Gaussian, or a Student's t, over scaled features; rows of a cluster may depend on their neighbours in position; labels
-change from neighbour to neighbour at a cost. Given these models a labelling can be extended to new observations, and each observation
-has probabilities of the clusters.
+Each cluster is a Gaussian, or a Student's t, over scaled features; rows of a cluster may depend on their neighbours in
+position; labels change from neighbour to neighbour at a cost. Given these models a labelling can be extended to new
+observations, and each observation has probabilities of the clusters.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Evidence:
     Attributes
     ----------
     log_evidence : at ``overdispersion``, in nats; more is better
-    marginal : log marginal likelihood of the clusters' rows, counted 1 / overdispersion each, with dependence taken out; in nats
+    marginal : log marginal likelihood of the clusters' rows, counted 1 / overdispersion each, dependence taken out; in nats
     jacobian : of taking out dependence, sum of the log standard deviations of what is left; in nats
     gain : what tails explain beyond Gaussian ones; in nats
     code : what it takes to write the labels down; in nats
@@ -173,8 +173,8 @@ def evidence(
     Each cluster is a Gaussian, or has heavier tails, with unknown mean and covariance. Each feature may depend on its
     neighbours in position within a cluster. Labels are written down by where they change between neighbours in position, so
     labels that flicker are dear. Labellings by any algorithm with any number of clusters can be compared, but only for the
-    same X, positions, groups and ``overdispersion``: values for other observations or at another ``overdispersion`` are on other scales. Neither the
-    unit of a feature nor, where there are positions, the order of rows matters.
+    same X, positions, groups and ``overdispersion``: values for other observations or at another ``overdispersion`` are on
+    other scales. Neither the unit of a feature nor, where there are positions, the order of rows matters.
 
     Clusters of fewer than d + 2 observations have no covariance, and are scored as noise.
 
@@ -193,8 +193,8 @@ def evidence(
         Score noise as a cluster of its own ("class"), give it to the clusters that it suits ("assign"), or whichever of these
         has more evidence.
     overdispersion : float >= 1
-        How many observations count as one, because the model does not know of all there is; ``suggested_overdispersion`` of the result
-        estimates it.
+        How many observations count as one, because the model does not know of all there is; ``suggested_overdispersion`` of
+        the result estimates it.
     random_state : int, RandomState, Generator or None
         Of the sample, and of the order in which places are predicted from each other.
 
@@ -241,8 +241,9 @@ def compare_labellings(
     labellings : dict of a name and labels (N,) each
         Labels as in :func:`evidence`.
     overdispersion : "auto" or float >= 1
-        How many observations count as one. "auto" finds the best labelling at overdispersion 1, takes the overdispersion that is advised for it, and
-        ranks all at that. Set it to that of another comparison of the same observations to compare with that.
+        How many observations count as one. "auto" finds the best labelling at overdispersion 1, takes the overdispersion that
+        is advised for it, and ranks all at that. Set it to that of another comparison of the same observations to compare
+        with that.
 
     Returns
     -------

@@ -76,7 +76,7 @@ class Scored:
         return {}
 
     def marginal(self, overdispersion: float = 1.0) -> tuple[float, Prior]:
-        """Log marginal likelihood of the whitened rows, as if there were 1 / overdispersion as many, and the prior that is best for it."""
+        """Log marginal likelihood of the whitened rows, each counted 1 / overdispersion, and the prior that is best for it."""
         if overdispersion not in self._found:
             self._found[overdispersion] = best_prior(self.counts, self.sums, 1.0 / overdispersion)
         return self._found[overdispersion]

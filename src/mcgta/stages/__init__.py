@@ -10,8 +10,8 @@ place                     what it does                                          
 ``loss``                  dissimilarity plus the hinge penalty of pairs that fail the test       line 9
 ========================  =====================================================================  =================
 
-Beside them: ``lags`` and ``prior`` change what the local models are fitted on. Line 10 is in ``mcgta.clustering``. The functions below are
-imported when they are first used.
+Beside them: ``lags`` and ``prior`` change what the local models are fitted on. Line 10 is in ``mcgta.clustering``. The
+functions below are imported when they are first used.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ class Loss:
     dissimilarity, positions, semivariogram : the stages before, for the same N observations
     beta : weight of the penalty; 0 leaves W alone
     margin : delta, in the unit of W
-    penalty_kind : which pairs are penalised: those "within_range", all ("unconditional"), or those within the range and without cutting
-        the penalty off at zero ("no_hinge"), so that the loss can be negative
+    penalty_kind : which pairs are penalised: those "within_range", all ("unconditional"), or those within the range and
+        without cutting the penalty off at zero ("no_hinge"), so that the loss can be negative
     """
 
     dissimilarity: Dissimilarity

@@ -162,8 +162,8 @@ def _warn_of_noise(fit: Fit, labels: Labels) -> None:
     usual = float(np.mean(fit.labelling.labels < 0))
     if share > max(0.5, 2 * usual) and np.sum(labels < 0) > _FEW:
         warn(
-            f"{share:.0%} of {labels.size} new observations are noise, {usual:.0%} of those of the fit: they are unlike what the "
-            "clusterer has seen; use append, or fit with refine='auto', whose clusters have models"
+            f"{share:.0%} of {labels.size} new observations are noise, {usual:.0%} of those of the fit: they are unlike what "
+            "the clusterer has seen; use append, or fit with refine='auto', whose clusters have models"
         )
 
 
@@ -175,6 +175,6 @@ def _warn_of_unlike(rule: ClusterModels, X: Array, labels: Labels, rows: Index) 
     if unlike.size > max(_FEW, UNLIKE_SHARE * labels.size):
         listed = ", ".join(map(str, np.sort(rows[unlike])[:3]))
         warn(
-            f"{unlike.size} of {labels.size} new observations are unlike anything in the fit, such as rows {listed}: farther from "
-            "the centre of their cluster than 99 % of its members; append them, or fit again, if they are a new state"
+            f"{unlike.size} of {labels.size} new observations are unlike anything in the fit, such as rows {listed}: farther "
+            "from the centre of their cluster than 99 % of its members; append them, or fit again, if they are a new state"
         )

@@ -68,8 +68,8 @@ def tune(
     grid : dict of name -> values, list of such dicts, or None
         The values to try. Beside the estimator's own parameters there are ``margin_in_sills`` (margins in sills of the
         semivariogram), ``min_samples_in_neighbors`` (``min_samples`` in ``n_neighbors``) and ``eps_quantile`` (quantiles of
-        ``merge_heights()``). Of ``n_neighbors``, ``beta``, ``margin``, ``min_samples`` and ``eps``, those that neither grid
-        nor estimator set are tried at default values, said in these terms.
+        the heights of ``single_linkage_tree_``). Of ``n_neighbors``, ``beta``, ``margin``, ``min_samples`` and ``eps``, those
+        that neither grid nor estimator set are tried at default values, said in these terms.
     folds : int or BlockSplit, default=5
         Folds of four blocks each (of whole groups, where there are several), or how to split; see :class:`mcgta.BlockSplit`.
     scoring : {"ari", "ami", "nmi"} or function, default="ari"
