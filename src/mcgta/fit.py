@@ -108,6 +108,7 @@ class Fit:
     choice : what was chosen without labels; None without a search
     alternatives : the best labelling of each number of clusters that was looked at, in canonical order
     changed_share : share of the observations of an earlier fit that changed cluster when others were added; NaN without
+    given_models : whether the local models were passed in, so that there is no telling how to fit others like them
     """
 
     asked: Settings
@@ -124,6 +125,7 @@ class Fit:
     choice: Choice | None = None
     alternatives: tuple[Alternative, ...] = ()
     changed_share: float = np.nan
+    given_models: bool = False
 
     @cached_property
     def derived(self) -> Derived:

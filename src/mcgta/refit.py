@@ -37,14 +37,16 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
     if by_evidence:
         selection = select(asked.having(refine="all"), fit.data, cache)
         labelling = label_by_evidence(prepared, selection)
-        return assemble(asked, prepared, labelling, backend, fit.names, selection, cache)
+        again = assemble(asked, prepared, labelling, backend, fit.names, selection, cache)
+        return _noting_models(again, fit, local_models)
     if fit.labelling.source == EVIDENCE and not {"refine", "n_clusters"} & set(changed):
         warn(
             f"labels now come from the clusterer, not from evidence as before: {', '.join(changed) or 'local_models'} changes the "
             "loss or the clusterer, which evidence does not look at (labels_source_)"
         )
     labelling, backend = label_by_clusterer(prepared, backend, cache)
-    return assemble(asked, prepared, labelling, backend, fit.names, None, cache)
+    again = assemble(asked, prepared, labelling, backend, fit.names, None, cache)
+    return _noting_models(again, fit, local_models)
 
 
 def labels_with(fit: Fit, eps: float) -> Labels:
@@ -60,6 +62,15 @@ def labels_with(fit: Fit, eps: float) -> Labels:
         labels = linkage.labels_at(eps, min_cluster_size=smallest_cluster(fit.settings) or 1)
         labels = place_noise(Clustering.of_members(labels, eps), prepared).labels
     return np.asarray(fit.to_user(prepared.spread_out(labels)))
+
+
+def _noting_models(again: Fit, fit: Fit, local_models: Any) -> Fit:
+    """Take note of models that were passed in, now or before."""
+    if local_models is None and not fit.given_models:
+        return again
+    noted = replace(again, given_models=True)
+    noted.derived.remember(again.derived.prepared, again.derived.cache)
+    return noted
 
 
 def _chosen(fit: Fit) -> dict[str, Any]:
@@ -97,5 +108,7 @@ def _cache_with(fit: Fit, settings: Settings, local_models: Any) -> StageCache:
             f"local_models holds (observations, features) {local_models.means.shape}, but the fit, with lags={settings.lags}, has "
             f"{fit.data.X.shape}"
         )
+    if settings.kind.needs_definite:
+        local_models = local_models.require_definite(settings.kind.name)
     key = models_key(settings, fit.data)
     return StageCache(priors={key: local_models.prior}, models={key: local_models.take(fit.data.order)})

@@ -71,7 +71,7 @@ def draw_loss(seed, count, d, place, grouped, repeats, **options):
     return make_loss(X, positions, groups, metric=metric, n=min(d + 6, count // 4), **options)
 
 
-def example(seed, *, groups=False, **options):
+def example(seed, *, groups=False, penalty="within_range", **options):
     """A loss of the package beside the ingredients of the naive one."""
     rng = np.random.default_rng(seed)
     X = np.cumsum(rng.normal(size=(30, 2)), axis=0)
@@ -84,4 +84,4 @@ def example(seed, *, groups=False, **options):
     D = naive.distance_table(times[:, None], groups=codes)
     W = np.array([[naive.squared_euclidean(x, y) for y in X] for x in X])
     gamma = naive_clusters.empirical_curve(curve.edges, curve.lags, curve.values, curve.counts)[0]
-    return Loss(dissimilarity, positions, curve, **options), W, D, gamma
+    return Loss(dissimilarity, positions, curve, penalty_kind=penalty, **options), W, D, gamma

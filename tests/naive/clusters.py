@@ -43,21 +43,21 @@ def empirical_curve(edges, lags, values, counts):
     return gamma, range_, sill, nugget
 
 
-def pair_penalty(w, d, gamma, rho, margin, *, within_range=True):
-    """Equations 10 and 11, without beta."""
-    if within_range and d > rho:
+def pair_penalty(w, d, gamma, rho, margin, *, penalty="within_range"):
+    """Equations 10 and 11, without beta; "unconditional" forgets the range, "no_hinge" does not cut off at zero."""
+    if d > rho and penalty != "unconditional":
         return 0.0
     excess = w - (2 * gamma(d) - margin)
-    return max(0.0, excess) if hinge else excess
+    return excess if penalty == "no_hinge" else max(0.0, excess)
 
 
-def loss_table(W, D, gamma, rho, beta, margin, *, within_range=True):
+def loss_table(W, D, gamma, rho, beta, margin, *, penalty="within_range"):
     """M(i, j) = W + beta r, and 0 for an observation with itself."""
     out = np.zeros(np.shape(W))
     for i in range(len(W)):
         for j in range(len(W)):
             if i != j:
-                r = pair_penalty(W[i][j], D[i][j], gamma, rho, margin, hinge=hinge, within_range=within_range)
+                r = pair_penalty(W[i][j], D[i][j], gamma, rho, margin, penalty=penalty)
                 out[i, j] = W[i][j] + beta * r
     return out
 

@@ -51,6 +51,11 @@ def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) ->
     Semivariogram, margin and radius are those of before, unless they are to be estimated anew (``refresh``). Clusters are
     numbered by their old members.
     """
+    if fit.given_models:
+        raise ValueError(
+            "local_models: the models of this fit were passed in, so there is no telling how those of new observations are "
+            "fitted; use fit"
+        )
     settings = _settings_for(fit, refresh=refresh)
     count = len(fit.data.positions) + X.shape[0]
     listed = 2 * listed_neighbors(positions, settings)  # before and after
