@@ -64,7 +64,7 @@ LAYERS = [
     ["selection.probabilities"],
     ["observations"],
     ["settings"],
-    ["selection.evidence", "updating.joining", "updating.by_models", "baselines"],
+    ["selection.evidence", "updating.joining", "updating.by_models", "updating.unlike", "baselines"],
     ["pipeline"],
     ["selection.auto", "updating.by_density"],
     ["fit"],

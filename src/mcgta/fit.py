@@ -132,6 +132,12 @@ class Fit:
         """What is computed when asked for, and kept."""
         return Derived(self)
 
+    def having(self, **values: Any) -> Fit:
+        """Return the same fit with other values of fields that nothing derived depends on, and with what is derived already."""
+        other = replace(self, **values)
+        other.derived.adopt(self.derived)
+        return other
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave what can be computed again out of pickles and copies."""
         return {name: value for name, value in vars(self).items() if name != "derived"}
@@ -179,6 +185,10 @@ class Derived:
         """Keep what the fit has computed already."""
         self._cache = cache
         self.__dict__["prepared"] = prepared
+
+    def adopt(self, other: Derived) -> None:
+        """Take over what was computed for another fit of the same observations, settings and labels."""
+        self.__dict__.update({**vars(other), "_fit": self._fit})
 
     @property
     def cache(self) -> StageCache:

@@ -25,8 +25,9 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
     asked = fit.asked.having(**{**_chosen(fit), **params})
     changed = _changed(fit, params)
     if not changed and local_models is None:
-        return replace(fit, asked=fit.asked.having(**params))
+        return fit.having(asked=fit.asked.having(**params))
     settings = asked.plain()
+    given = fit.given_models or local_models is not None
     cache = fit.derived.cache if local_models is None else _cache_with(fit, settings, local_models)
     backend = choose_backend_for(fit.data.raw.shape, settings)
     by_evidence = settings.refine == "all" or (settings.n_clusters != "auto" and not settings.wants_clusterer)
@@ -38,7 +39,7 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
         selection = select(asked.having(refine="all"), fit.data, cache)
         labelling = label_by_evidence(prepared, selection)
         again = assemble(asked, prepared, labelling, backend, fit.names, selection, cache)
-        return _noting_models(again, fit, local_models)
+        return again.having(given_models=given)
     if fit.labelling.source == EVIDENCE and not {"refine", "n_clusters"} & set(changed):
         warn(
             f"labels now come from the clusterer, not from evidence as before: {', '.join(changed) or 'local_models'} changes the "
@@ -46,7 +47,7 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
         )
     labelling, backend = label_by_clusterer(prepared, backend, cache)
     again = assemble(asked, prepared, labelling, backend, fit.names, None, cache)
-    return _noting_models(again, fit, local_models)
+    return again.having(given_models=given)
 
 
 def labels_with(fit: Fit, eps: float) -> Labels:
@@ -62,15 +63,6 @@ def labels_with(fit: Fit, eps: float) -> Labels:
         labels = linkage.labels_at(eps, min_cluster_size=smallest_cluster(fit.settings) or 1)
         labels = place_noise(Clustering.of_members(labels, eps), prepared).labels
     return np.asarray(fit.to_user(prepared.spread_out(labels)))
-
-
-def _noting_models(again: Fit, fit: Fit, local_models: Any) -> Fit:
-    """Take note of models that were passed in, now or before."""
-    if local_models is None and not fit.given_models:
-        return again
-    noted = replace(again, given_models=True)
-    noted.derived.remember(again.derived.prepared, again.derived.cache)
-    return noted
 
 
 def _chosen(fit: Fit) -> dict[str, Any]:

@@ -167,7 +167,12 @@ def test_large_sets_take_the_tree_by_themselves_and_agree_with_scikit_learn():
     np.testing.assert_array_equal(model.labels_, number(theirs.labels_))
 
 
-USUAL = {"clusterer": get_clusterer("dbscan"), "dissimilarity": get_dissimilarity("wasserstein2"), "measured": True, "fits": True}
+USUAL = {
+    "clusterer": get_clusterer("dbscan"),
+    "dissimilarity": get_dissimilarity("wasserstein2"),
+    "measured": True,
+    "fits": True,
+}
 
 
 def test_few_take_the_table_and_many_the_tree():
@@ -177,7 +182,9 @@ def test_few_take_the_table_and_many_the_tree():
         assert choose_backend(10**6, **{**USUAL, "clusterer": clusterer}).name == "tree"
 
 
-@pytest.mark.parametrize(("options", "said"), [({"dissimilarity": get_dissimilarity("kl")}, "'kl'"), ({"measured": False}, "positions")])
+@pytest.mark.parametrize(
+    ("options", "said"), [({"dissimilarity": get_dissimilarity("kl")}, "'kl'"), ({"measured": False}, "positions")]
+)
 def test_what_the_tree_cannot_do_is_left_to_the_table_or_to_tiles_with_a_reason(options, said):
     for fits, name in ((True, "table"), (False, "tiled")):
         chosen = choose_backend(10**6, **{**USUAL, **options, "fits": fits})

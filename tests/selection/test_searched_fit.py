@@ -25,8 +25,8 @@ def two_states():
 
 
 def refit_loss(model):
-    """A refit with another weight of the penalty, which is told of where labels were chosen by evidence."""
-    if model.labels_source_ == "clusterer":
+    """A refit with another weight of the penalty, which is told of where evidence has decided for refined labels."""
+    if model.labels_source_ == "clusterer" or model.refine == "all":
         return model.refit(beta=0.5)
     with pytest.warns(UserWarning, match="labels now come from the clusterer, not from evidence as before: beta"):
         return model.refit(beta=0.5)

@@ -168,9 +168,10 @@ def test_datetimes_continue_from_the_origin_of_the_fit(series):
 
 def test_features_far_from_every_cluster_are_noise_with_strength_zero(series):
     model = fit(series.X)
-    X_far = series.X[:20] + 100
-    np.testing.assert_array_equal(model.predict(X_far), NOISE)
-    np.testing.assert_array_equal(strengths_of(model, X_far), 0.0)
+    with pytest.warns(UserWarning, match="100% of 20 new observations are noise, 0% of those of the fit"):
+        labels, strengths = model.predict(series.X[:20] + 100, return_probabilities=True)
+    np.testing.assert_array_equal(labels, NOISE)
+    np.testing.assert_array_equal(strengths, 0.0)
 
 
 @pytest.mark.parametrize("clusterer", RADII)

@@ -86,7 +86,8 @@ def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) ->
     share = _changed_share(fit, data, labelling)
     note(f"{share:.1%} of the observations of before have changed cluster")
     appended = assemble(fit.asked, prepared, labelling, backend, fit.names, selection, cache)
-    return replace(appended, changed_share=share)
+    choice = fit.choice if selection is None else appended.choice  # settings of the clusterer stay as they were chosen
+    return appended.having(choice=choice, changed_share=share)
 
 
 def _settings_for(fit: Fit, *, refresh: bool) -> Settings:
