@@ -14,7 +14,7 @@ import pytest
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 from sklearn.exceptions import NotFittedError
 
-from mcgta import MCGTA, read_positions
+from mcgta import MCGTA, GaussianMixturePrior, read_positions
 from mcgta.datasets import make_fields, make_gestures, make_regions, make_series
 from mcgta.features import warn_of_identifiers
 from mcgta.settings import RULES
@@ -264,36 +264,30 @@ def test_features_that_never_vary_are_one_cluster():
 # ---------------------------------------------------------------------- parameters, one by one
 
 WRONG = {
+    "n_clusters": [0, -1, 2.5, True, None, "atuo", [3]],
     "n_neighbors": [1, 0, -3, 2.5, True, None, "atuo", [5]],
     "weights": ["gausian", None, 1, True],
     "lags": [-1, 0.5, None, "1", True],
+    "standardize": [None, 1, 0, "yes"],
     "covariance": ["graphical-laso", None, 3, ("oas",)],
     "alpha": [-0.1, np.nan, np.inf, None, "0.1", True, 1j],
-    "shrinkage": [-0.1, 1.1, np.nan, None, "auto"],
     "prior": ["gm", 3, True],
-    "refine": ["yes", None, 1],
-    "noise": ["asign", None, True],
-    "prior_components": [0, -1, 2.5, "auto", True],
-    "prior_strength": [0, 0.0, -1, np.inf, np.nan, "auto", True],
+    "refine": ["yes", None, 1, True, False],
     "dissimilarity": ["wasserstein", None, 2],
     "metric": ["haversin", None, 3, dict],
     "semivariogram": ["sperical", None, 3, Ellipsis],
     "bins": [3, 0, -1, 10.5, None, "auto", [1], [2, 1], [-1, 0, 1], [0, np.nan], [[0, 1], [1, 2]], True],
     "max_lag": [0, -1.0, np.inf, np.nan, "auto", True],
-    "semivariogram_error": [-0.1, 1.5, np.nan, None, "auto", True],
     "beta": [-1, -1e-9, np.nan, np.inf, None, "1", True],
     "margin": [np.nan, np.inf, None, "0", True],
-    "hinge": [None, 1, 0, "yes"],
-    "within_range": [None, 1, 0, "yes"],
+    "penalty": ["no-hing", None, True, 0],
     "clusterer": ["dbscn", None, 3, DBSCAN, object()],
     "eps": [-1.0, np.nan, np.inf, None, "knee", True],
     "min_samples": [0, -1, 2.5, None, "aut", True],
     "min_cluster_size": [0, -1, 2.5, "small", True],
-    "local_models": [3, "models", np.zeros((3, 2)), LocalModels],
     "n_jobs": [0, 1.5, "all", True],
     "random_state": [-1, 2**32, 0.5, "seed", True],
     "progress": [None, 1, "bar"],
-    "max_memory": [0, -1, np.nan, np.inf, "", "2G", "GB", "-1GB", "0GB", "1.5 apples", "1e9", True, [1]],
 }
 
 
@@ -325,12 +319,13 @@ def test_a_wrong_value_is_named_with_what_is_allowed(series, name, value):
         ("covariance", "ledoit", "ledoit_wolf"),
         ("dissimilarity", "wasserstein", "wasserstein2"),
         ("metric", "haversin", "haversine"),
-        ("metric", "space-time", "spacetime"),
         ("semivariogram", "sperical", "spherical"),
         ("clusterer", "HDBSCAN", "hdbscan"),
         ("weights", "epanechikov", "epanechnikov"),
         ("eps", "atuo", "auto"),
         ("prior", "GMM", "gmm"),
+        ("penalty", "no hinge", "no_hinge"),
+        ("refine", "al", "all"),
     ],
 )
 def test_an_unknown_option_suggests_the_nearest(series, name, value, meant):
@@ -435,21 +430,41 @@ def test_weights_are_refused_for_the_minimum_covariance_determinant(series):
 @pytest.mark.parametrize(("rows", "width"), [(119, 2), (120, 3)])
 def test_local_models_of_other_observations_are_refused(series, rows, width):
     models = LocalModels(np.zeros((rows, width)), np.zeros((rows, width, width)))
-    refused(
-        rf"local_models holds \(observations, features\) \({rows}, {width}\), but X with lags=0 has \(120, 2\)",
-        series.X,
-        MCGTA(n_neighbors=6, local_models=models),
+    fitted = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X)
+    said = (
+        rf"local_models holds \(observations, features\) \({rows}, {width}\), but the fit, with lags=0, has \(120, 2\)"
     )
+    with pytest.raises(ValueError, match=said):
+        fitted.refit(local_models=models)
+
+
+@pytest.mark.parametrize("value", [3, "models", np.zeros((3, 2)), LocalModels], ids=["int", "text", "array", "class"])
+def test_what_are_no_local_models_is_refused(series, value):
+    fitted = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X)
+    with pytest.raises(ValueError, match=r"local_models=.* must be LocalModels, such as local_models_ of a fit"):
+        fitted.refit(local_models=value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("n_components", value) for value in (0, -1, 2.5, "auto", True)],
+        *[("strength", value) for value in (0, 0.0, -1, np.inf, np.nan, "auto", True)],
+    ],
+)
+def test_wrong_options_of_a_prior_are_named_with_what_is_allowed(name, value):
+    with pytest.raises(ValueError, match=f"^{name}={value!r} is not allowed: {name} must be "):
+        GaussianMixturePrior(**{name: value})
 
 
 def test_a_maximum_lag_below_every_distance_is_refused(series):
     refused(r"no pair of observations lies within max_lag=0.5 step", series.X, MCGTA(n_neighbors=6, max_lag=0.5))
 
 
-@pytest.mark.parametrize("name", ["n_neighbors", "covariance", "metric", "semivariogram", "local_models", "nonsense"])
+@pytest.mark.parametrize("name", ["n_neighbors", "covariance", "metric", "semivariogram", "standardize", "nonsense"])
 def test_refit_refuses_parameters_that_need_a_new_fit(series, name):
     model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X)
-    with pytest.raises(ValueError, match=rf"refit cannot change {name}: only beta, margin, .*; use fit"):
+    with pytest.raises(ValueError, match=rf"refit cannot change {name}: only n_clusters, beta, margin, .*; use fit"):
         model.refit(**{name: 3})
 
 
@@ -461,11 +476,24 @@ def test_refit_checks_the_values_it_is_given(series):
         model.refit(penalty="no_hinge")
 
 
-@pytest.mark.parametrize("call", ["predict", "score_samples", "refit", "goodness_of_fit", "pair_test", "save"])
+CALLS = {
+    "predict": ([[0.0]],),
+    "predict_proba": ([[0.0]],),
+    "append": ([[0.0]],),
+    "refit": (),
+    "dbscan_clustering": (1.0,),
+    "labels_for": (2,),
+    "goodness_of_fit": (),
+    "pair_test": (0, 1),
+    "p_value": (0, 1),
+}
+
+
+@pytest.mark.parametrize("call", [*CALLS, "save"])
 def test_nothing_can_be_asked_of_an_estimator_before_its_fit(call, tmp_path):
-    arguments = {"predict": ([[0.0]],), "score_samples": ([[0.0]],), "pair_test": (0, 1), "save": (tmp_path / "m",)}
+    arguments = (tmp_path / "m",) if call == "save" else CALLS[call]
     with pytest.raises(NotFittedError, match="This MCGTA instance is not fitted yet"):
-        getattr(MCGTA(), call)(*arguments.get(call, ()))
+        getattr(MCGTA(), call)(*arguments)
 
 
 # ---------------------------------------------------------------------- results that are odd but right
@@ -489,8 +517,9 @@ def test_all_noise_is_a_result():
     assert (model.n_clusters_, model.noise_share_, model.objective_.pairs, model.objective_.total) == (0, 1.0, 0, 0.0)
     assert model.core_sample_indices_.size == 0
     np.testing.assert_array_equal(model.probabilities_, 0.0)
-    np.testing.assert_array_equal(model.predict(X[:20] + 0.1), -1)
-    np.testing.assert_array_equal(model.score_samples(X[:20] + 0.1), 0.0)
+    labels, strengths = model.predict(X[:20] + 0.1, return_probabilities=True)
+    np.testing.assert_array_equal(labels, -1)
+    np.testing.assert_array_equal(strengths, 0.0)
     assert np.isnan(model.goodness_of_fit().share)
     assert model.goodness_of_fit().pairs.sum() == 0
 

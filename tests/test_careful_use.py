@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 
-from mcgta import MCGTA, read_positions
+from mcgta import MCGTA, GaussianMixturePrior, read_positions
 from mcgta.clustering.registry import find_clusters
 from mcgta.positions.metrics import SpaceTime
 from mcgta.stages import (
@@ -125,13 +125,17 @@ def test_a_new_observation_that_cannot_be_modelled_takes_no_other_answer_along(s
     np.testing.assert_array_equal(found, [model.labels_[0], -1])
 
 
+def strengths_of(model, X, positions):
+    return model.predict(X, positions=positions, return_probabilities=True)[1]
+
+
 @pytest.mark.parametrize("kind", ["series", "plane"])
 def test_within_the_fit_a_prediction_does_not_depend_on_what_else_is_asked(request, kind):
     data = request.getfixturevalue(kind)
     model = make().fit(data.X[::2], positions=data.positions[::2])
     X, positions = data.X[1::2], data.positions[1::2]
-    together = model.score_samples(X, positions=positions)
-    alone = [model.score_samples(X[k : k + 1], positions=positions[k : k + 1])[0] for k in range(0, len(X), 5)]
+    together = strengths_of(model, X, positions)
+    alone = [strengths_of(model, X[k : k + 1], positions[k : k + 1])[0] for k in range(0, len(X), 5)]
     inside = np.isclose(together[::5], alone, atol=1e-12)
     assert inside.mean() > 0.85
 
@@ -148,17 +152,15 @@ def test_pairs_below_the_first_bin_are_counted_too(series):
 
 
 def test_the_mixture_comes_back_with_the_models(series, monkeypatch):
-    params = {"prior": "gmm", "prior_components": 2}
-    first = make(**params).fit(series.X, positions=series.positions)
-    monkeypatch.setattr("mcgta.pipeline.GaussianMixturePrior", None)  # calling it would fail
-    again = make(**params, local_models=first.local_models_).fit(series.X, positions=series.positions)
+    first = make(prior=GaussianMixturePrior(n_components=2)).fit(series.X, positions=series.positions)
+    monkeypatch.setattr(GaussianMixturePrior, "fit", None)  # calling it would fail
+    again = first.refit(local_models=first.local_models_)
     assert again.prior_ is first.local_models_.prior
 
 
 @pytest.mark.parametrize(
     ("params", "name"),
     [
-        ({"prior_strength": 3.0}, "prior_strength"),
         ({"dissimilarity": "euclidean", "weights": "gaussian"}, "weights"),
         ({"dissimilarity": "cosine", "prior": "gmm"}, "prior"),
         ({"bins": [0.0, 1.0, 2.0], "max_lag": 5.0}, "max_lag"),

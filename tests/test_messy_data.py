@@ -11,7 +11,7 @@ import pytest
 from sklearn.cluster import AffinityPropagation, KMeans, SpectralClustering
 
 from builders.work import on_threads
-from mcgta import MCGTA, read_positions
+from mcgta import MCGTA, GaussianMixturePrior, read_positions
 from mcgta.positions.metrics import SpaceTime
 from mcgta.runtime.memory import check_memory
 from mcgta.stages import find_neighborhoods, fit_local_models, local_models
@@ -75,17 +75,17 @@ def test_a_failed_fit_leaves_the_earlier_one_as_it_was(series):
 
 
 def test_models_passed_back_keep_the_prior_for_prediction(series):
-    params = {"prior": "gmm", "prior_components": 2}
-    first = make(**params).fit(series.X, positions=series.positions)
-    again = make(**params, local_models=first.local_models_).fit(series.X, positions=series.positions)
+    first = make(prior=GaussianMixturePrior(n_components=2)).fit(series.X, positions=series.positions)
+    again = first.refit(local_models=first.local_models_)
     new, when = series.X[:20] + 0.1, series.positions[:20] + 0.05
-    np.testing.assert_array_equal(again.score_samples(new, positions=when), first.score_samples(new, positions=when))
+    strengths = [model.predict(new, positions=when, return_probabilities=True)[1] for model in (first, again)]
+    np.testing.assert_array_equal(strengths[1], strengths[0])
 
 
 def test_singular_models_passed_back_are_reported_where_they_cannot_be_compared(series):
     singular = make(n_neighbors=2, covariance="empirical").fit(series.X, positions=series.positions).local_models_
     with pytest.raises(ValueError, match="singular"):
-        make(dissimilarity="kl", local_models=singular).fit(series.X, positions=series.positions)
+        make(dissimilarity="kl").fit(series.X, positions=series.positions).refit(local_models=singular)
 
 
 def test_dates_beyond_nanoseconds_are_refused_not_wrapped(series):

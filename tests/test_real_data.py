@@ -51,7 +51,7 @@ def piece(request: pytest.FixtureRequest) -> tuple[Loss, Array]:
         where = {"positions": arrays["coords"]} if "coords" in arrays else {}
     metric = "haversine" if where else "auto"
     fitted = MCGTA(n_neighbors=30, metric=metric, beta=0.5, margin=0.01, eps=1.0).fit(X, **where)
-    held = fitted._restore().loss
+    held = fitted.fitted_.derived.prepared.loss
     return replace(held, dissimilarity=replace(held.dissimilarity, cached=None)), held.matrix()
 
 

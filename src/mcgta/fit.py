@@ -109,6 +109,7 @@ class Fit:
     choice : what was chosen without labels; None without a search
     alternatives : the best labelling of each number of clusters that was looked at, in canonical order
     changed_share : share of the observations of an earlier fit that changed cluster when others were added; NaN without
+    given_models : whether the local models were passed in, so that there is no telling how to fit others like them
     """
 
     asked: Settings
@@ -125,11 +126,18 @@ class Fit:
     choice: Choice | None = None
     alternatives: tuple[Alternative, ...] = ()
     changed_share: float = np.nan
+    given_models: bool = False
 
     @cached_property
     def derived(self) -> Derived:
         """What is computed when asked for, and kept."""
         return Derived(self)
+
+    def having(self, **values: Any) -> Fit:
+        """Return the same fit with other values of fields that nothing derived depends on, and with what is derived already."""
+        other = replace(self, **values)
+        other.derived.adopt(self.derived)
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave what can be computed again out of pickles and copies."""
@@ -186,6 +194,10 @@ class Derived:
         """Keep what the fit has computed already."""
         self._cache = cache
         self.__dict__["prepared"] = prepared
+
+    def adopt(self, other: Derived) -> None:
+        """Take over what was computed for another fit of the same observations, settings and labels."""
+        self.__dict__.update({**vars(other), "_fit": self._fit})
 
     @property
     def cache(self) -> StageCache:

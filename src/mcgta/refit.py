@@ -25,8 +25,9 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
     asked = fit.asked.having(**{**_chosen(fit), **params})
     changed = _changed(fit, params)
     if not changed and local_models is None:
-        return replace(fit, asked=fit.asked.having(**params))
+        return fit.having(asked=fit.asked.having(**params))
     settings = asked.plain()
+    given = fit.given_models or local_models is not None
     cache = fit.derived.cache if local_models is None else _cache_with(fit, settings, local_models)
     backend = choose_backend_for(fit.data.raw.shape, settings)
     by_evidence = settings.refine == "all" or (settings.n_clusters != "auto" and not settings.wants_clusterer)
@@ -37,14 +38,16 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
     if by_evidence:
         selection = select(asked.having(refine="all"), fit.data, cache)
         labelling = label_by_evidence(prepared, selection)
-        return assemble(asked, prepared, labelling, backend, fit.names, selection, cache)
+        again = assemble(asked, prepared, labelling, backend, fit.names, selection, cache)
+        return again.having(given_models=given)
     if fit.labelling.source == EVIDENCE and not {"refine", "n_clusters"} & set(changed):
         warn(
             f"labels now come from the clusterer, not from evidence as before: {', '.join(changed) or 'local_models'} changes "
             "the loss or the clusterer, which evidence does not look at (labels_source_)"
         )
     labelling, backend = label_by_clusterer(prepared, backend, cache)
-    return assemble(asked, prepared, labelling, backend, fit.names, None, cache)
+    again = assemble(asked, prepared, labelling, backend, fit.names, None, cache)
+    return again.having(given_models=given)
 
 
 def labels_with(fit: Fit, eps: float) -> Labels:
@@ -97,6 +100,8 @@ def _cache_with(fit: Fit, settings: Settings, local_models: Any) -> StageCache:
             f"local_models holds (observations, features) {local_models.means.shape}, but the fit, with lags={settings.lags}, "
             f"has {fit.data.X.shape}"
         )
+    if settings.kind.needs_definite:
+        local_models = local_models.require_definite(settings.kind.name)
     key = models_key(settings, fit.data)
     return StageCache(priors={key: local_models.prior}, models={key: _in_units(local_models, fit).take(fit.data.order)})
 

@@ -45,6 +45,7 @@ PARTS: dict[str, tuple[type, ...]] = {
     "choice": (Choice, _NONE),
     "alternatives": (list,),
     "changed_share": (float, int),
+    "given_models": (bool,),
 }
 """What a saved fit consists of, and of which types."""
 
@@ -90,6 +91,7 @@ def state_of(fit: Fit) -> dict[str, Any]:
         "choice": fit.choice,
         "alternatives": [_state_of_alternative(item) for item in fit.alternatives],
         "changed_share": fit.changed_share,
+        "given_models": fit.given_models,
     }
 
 
@@ -139,6 +141,7 @@ def read_fit(state: dict[str, Any]) -> Fit:
         choice=choice,
         alternatives=tuple(_read_alternative(item, len(data.positions)) for item in state["alternatives"]),
         changed_share=float(state["changed_share"]),
+        given_models=state["given_models"],
     )
 
 
@@ -146,7 +149,7 @@ def _check_types(state: dict[str, Any]) -> None:
     if set(state) != set(PARTS):
         raise ValueError(f"parts are missing or unknown: {sorted(set(state) ^ set(PARTS))}")
     for name, kinds in PARTS.items():
-        if not isinstance(state[name], kinds) or isinstance(state[name], bool):
+        if not isinstance(state[name], kinds) or (isinstance(state[name], bool) and bool not in kinds):
             raise ValueError(f"{name} is a {type(state[name]).__name__}")
 
 

@@ -1,32 +1,24 @@
 """A fit by the tree is the fit from the table, to the last label."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 
-import mcgta.pipeline
-from mcgta import MCGTA, load
+from mcgta import MCGTA, config_context, load
 from mcgta.clustering.backend import Backend, choose_backend, reconsider
 from mcgta.clustering.labels import number
 from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_regions, make_series
+from mcgta.pipeline import listed_neighbors
 from mcgta.runtime.config import Config
+from mcgta.settings import Settings
 from mcgta.stages import LocalModels
+from mcgta.stages.dissimilarity.registry import get_dissimilarity
 
 
-@pytest.fixture
-def by_tree(monkeypatch):
-    """Make fits of any size take the tree."""
-
-    def switch(on=True):
-        monkeypatch.setattr(
-            mcgta.pipeline, "choose_backend", partial(choose_backend, small=0 if on else Config.table_rows)
-        )
-
-    return switch
+TREE = {"table_rows": 0}
+"""Options with which fits of any size take the tree, or tiles."""
 
 
 def cases():
@@ -47,13 +39,12 @@ CALIBRATED = {"dissimilarity": "calibrated", "eps": 0.6, "margin": "10%"}
 @pytest.mark.parametrize(
     "options", [{}, {"beta": 0.0}, {"margin": 0.3, "eps": 0.2}, {"min_cluster_size": 30}, CALIBRATED]
 )
-def test_the_tree_gives_what_the_table_gives(by_tree, name, options):
+def test_the_tree_gives_what_the_table_gives(name, options):
     X, where = CASES[name]
     options = {"n_neighbors": 20, "eps": RADII[name], **options}
-    by_tree(False)
     dense = MCGTA(**options).fit(X, **where)
-    by_tree()
-    tree = MCGTA(**options).fit(X, **where)
+    with config_context(**TREE):
+        tree = MCGTA(**options).fit(X, **where)
     assert (dense.backend_.name, tree.backend_.name) == ("table", "tree")
     np.testing.assert_array_equal(tree.labels_, dense.labels_)
     np.testing.assert_array_equal(tree.core_sample_indices_, dense.core_sample_indices_)
@@ -65,14 +56,12 @@ def test_the_tree_gives_what_the_table_gives(by_tree, name, options):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_hdbscan_by_the_tree_is_that_of_the_table(by_tree, name):
+def test_hdbscan_by_the_tree_is_that_of_the_table(name):
     X, where = CASES[name]
     options = {"n_neighbors": 20, "clusterer": "hdbscan", "eps": 0.0, "min_samples": 2, "min_cluster_size": 25}
-    fits = []
-    for on in (False, True):
-        by_tree(on)
-        fits.append(MCGTA(**options).fit(X, **where))
-    dense, tree = fits
+    dense = MCGTA(**options).fit(X, **where)
+    with config_context(**TREE):
+        tree = MCGTA(**options).fit(X, **where)
     assert tree.backend_.name == "tree"
     np.testing.assert_array_equal(tree.labels_, dense.labels_)
     np.testing.assert_allclose(tree.probabilities_, dense.probabilities_, rtol=0, atol=1e-12)
@@ -80,24 +69,25 @@ def test_hdbscan_by_the_tree_is_that_of_the_table(by_tree, name):
     assert tree.n_clusters_ > 0
 
 
-@pytest.mark.parametrize("on", [False, True])
+@pytest.mark.parametrize("config", [{}, TREE], ids=["table", "tree"])
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize(
     "options", [{}, {"min_samples": 5, "min_cluster_size": 12}, {"clusterer": "hdbscan", "eps": 0.0}]
 )
-def test_labels_at_another_radius_are_those_of_a_fit_with_it(by_tree, on, name, options):
+def test_labels_at_another_radius_are_those_of_a_fit_with_it(config, name, options):
     X, where = CASES[name]
-    by_tree(on)
-    model = MCGTA(**{"n_neighbors": 20, "eps": RADII[name], **options}).fit(X, **where)
-    for eps in (0.0, 0.05, 0.1, 0.3, 1.0, 100.0):
-        fresh = model.refit(clusterer="dbscan", eps=eps)
-        np.testing.assert_array_equal(model.labels_at(eps), fresh.labels_)
+    with config_context(**config):
+        model = MCGTA(**{"n_neighbors": 20, "eps": RADII[name], **options}).fit(X, **where)
+        for eps in (0.0, 0.05, 0.1, 0.3, 1.0, 100.0):
+            fresh = model.refit(clusterer="dbscan", eps=eps)
+            np.testing.assert_array_equal(model.dbscan_clustering(eps), fresh.labels_)
 
 
-def test_no_radius_makes_a_core_of_too_few(by_tree):
-    by_tree()
-    model = MCGTA(n_neighbors=10, min_samples=200, eps=1.0).fit(CASES["series"][0][:100])
-    assert (model.labels_at(1e9) == -1).all()
+def test_no_radius_makes_a_core_of_too_few():
+    with config_context(**TREE):
+        model = MCGTA(n_neighbors=10, min_samples=200, eps=1.0).fit(CASES["series"][0][:100])
+        assert (model.dbscan_clustering(1e9) == -1).all()
+    assert model.single_linkage_tree_.shape == (0, 4)
 
 
 def test_a_radius_that_is_none_is_refused():
@@ -105,63 +95,62 @@ def test_a_radius_that_is_none_is_refused():
     model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
     for eps in (-1, np.nan, np.inf, "auto", True, None):
         with pytest.raises(ValueError, match="eps="):
-            model.labels_at(eps)
+            model.dbscan_clustering(eps)
 
 
-def test_labels_at_work_for_any_dissimilarity_and_after_a_file(tmp_path):
+def test_labels_at_another_radius_are_there_for_any_dissimilarity_and_after_a_file(tmp_path):
     X, _ = CASES["series"]
     model = MCGTA(dissimilarity="euclidean", eps=2.0, min_samples=4, semivariogram="empirical").fit(X)
-    np.testing.assert_array_equal(model.labels_at(2.0), model.labels_)
+    np.testing.assert_array_equal(model.dbscan_clustering(2.0), model.labels_)
     model.save(tmp_path / "fit")
-    np.testing.assert_array_equal(load(tmp_path / "fit").labels_at(1.0), model.refit(eps=1.0).labels_)
+    np.testing.assert_array_equal(load(tmp_path / "fit").dbscan_clustering(1.0), model.refit(eps=1.0).labels_)
 
 
-def test_new_observations_go_where_the_table_sends_them(by_tree):
+def test_new_observations_go_where_the_table_sends_them():
     data = make_series(700, n_clusters=3, separation=1.5, segment_lengths=(20, 40), random_state=5)
     times = np.arange(700.0)
     seen = times % 7 != 3
-    fits = []
-    for on in (False, True):
-        by_tree(on)
-        fits.append(MCGTA(n_neighbors=20, eps=0.47).fit(data.X[seen], positions=times[seen]))
-    predicted = [model.predict(data.X[~seen], positions=times[~seen]) for model in fits]
+    predicted = []
+    for config in ({}, TREE):
+        with config_context(**config):
+            model = MCGTA(n_neighbors=20, eps=0.47).fit(data.X[seen], positions=times[seen])
+            predicted.append(model.predict(data.X[~seen], positions=times[~seen]))
     np.testing.assert_array_equal(predicted[1], predicted[0])
     assert (predicted[0] >= 0).any()
 
 
-def test_a_refit_uses_the_tree_again(by_tree):
-    by_tree()
+def test_a_refit_uses_the_tree_again():
     X, _ = CASES["series"]
-    model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
-    again = model.refit(eps=0.5 * model.eps_, beta=0.2, margin=0.1)
-    assert again._tree.models is model._tree.models
-    fresh = MCGTA(n_neighbors=20, eps=0.5 * model.eps_, beta=0.2, margin=0.1).fit(X)
+    with config_context(**TREE):
+        model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
+        again = model.refit(eps=0.5 * model.eps_, beta=0.2, margin=0.1)
+        assert again.fitted_.derived.tree.models is model.fitted_.derived.tree.models
+        fresh = MCGTA(n_neighbors=20, eps=0.5 * model.eps_, beta=0.2, margin=0.1).fit(X)
     np.testing.assert_array_equal(again.labels_, fresh.labels_)
     np.testing.assert_array_equal(again.probabilities_, fresh.probabilities_)
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_a_fit_by_the_tree_survives_a_file(by_tree, tmp_path, asked):
-    by_tree()
+def test_a_fit_by_the_tree_survives_a_file(tmp_path, asked):
     X, _ = CASES["series"]
-    model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
+    with config_context(**TREE):
+        model = MCGTA(n_neighbors=20, eps=0.58).fit(X)
     if asked:
         assert model.probabilities_.size == len(X)
     model.save(tmp_path / "fit")
     again = load(tmp_path / "fit")
     assert again.backend_ == model.backend_
-    assert (again._strengths is None) != asked
     np.testing.assert_array_equal(again.probabilities_, model.probabilities_)
     assert again.objective_.total == model.objective_.total
 
 
-def test_threads_and_row_order_change_nothing(by_tree):
-    by_tree()
+def test_threads_and_row_order_change_nothing():
     X, where = CASES["plane"]
-    one = MCGTA(n_neighbors=20, eps=0.31, n_jobs=1).fit(X, **where)
-    two = MCGTA(n_neighbors=20, eps=0.31, n_jobs=2).fit(X, **where)
     mixed = np.random.default_rng(3).permutation(len(X))
-    other = MCGTA(n_neighbors=20, eps=0.31).fit(X[mixed], positions=where["positions"][mixed])
+    with config_context(**TREE):
+        one = MCGTA(n_neighbors=20, eps=0.31, n_jobs=1).fit(X, **where)
+        two = MCGTA(n_neighbors=20, eps=0.31, n_jobs=2).fit(X, **where)
+        other = MCGTA(n_neighbors=20, eps=0.31).fit(X[mixed], positions=where["positions"][mixed])
     np.testing.assert_array_equal(two.labels_, one.labels_)
     np.testing.assert_array_equal(two.probabilities_, one.probabilities_)
     np.testing.assert_array_equal(other.labels_, one.labels_[mixed])
@@ -173,12 +162,17 @@ def test_large_sets_take_the_tree_by_themselves_and_agree_with_scikit_learn():
     model = MCGTA(n_neighbors=20, min_samples=10, eps=0.55).fit(data.X)
     assert model.backend_.name == "tree"
     assert 0 < model.backend_.exact_share < 0.2
-    loss = model._restore().loss
+    loss = model.fitted_.derived.prepared.loss
     theirs = DBSCAN(eps=model.eps_, min_samples=10, metric="precomputed").fit(loss.matrix())
     np.testing.assert_array_equal(model.labels_, number(theirs.labels_))
 
 
-USUAL = {"clusterer": get_clusterer("dbscan"), "dissimilarity": "wasserstein2", "measured": True, "fits": True}
+USUAL = {
+    "clusterer": get_clusterer("dbscan"),
+    "dissimilarity": get_dissimilarity("wasserstein2"),
+    "measured": True,
+    "fits": True,
+}
 
 
 def test_few_take_the_table_and_many_the_tree():
@@ -188,7 +182,9 @@ def test_few_take_the_table_and_many_the_tree():
         assert choose_backend(10**6, **{**USUAL, "clusterer": clusterer}).name == "tree"
 
 
-@pytest.mark.parametrize(("options", "said"), [({"dissimilarity": "kl"}, "'kl'"), ({"measured": False}, "positions")])
+@pytest.mark.parametrize(
+    ("options", "said"), [({"dissimilarity": get_dissimilarity("kl")}, "'kl'"), ({"measured": False}, "positions")]
+)
 def test_what_the_tree_cannot_do_is_left_to_the_table_or_to_tiles_with_a_reason(options, said):
     for fits, name in ((True, "table"), (False, "tiled")):
         chosen = choose_backend(10**6, **{**USUAL, **options, "fits": fits})
@@ -211,20 +207,20 @@ def test_bounds_that_leave_much_open_make_the_tree_give_way_to_tiles():
 
 
 @pytest.mark.parametrize(("clusterer", "eps"), [("dbscan", 0.31), ("hdbscan", 0.0), ("optics", 0.31)])
-def test_tiles_are_taken_where_bounds_do_not_help_and_give_the_same(by_tree, monkeypatch, clusterer, eps):
+def test_tiles_are_taken_where_bounds_do_not_help_and_give_the_same(monkeypatch, clusterer, eps):
     X, where = CASES["plane"]
     options = {"n_neighbors": 20, "clusterer": clusterer, "eps": eps, "min_samples": 5}
     dense = MCGTA(**options).fit(X, **where)
-    by_tree()
     monkeypatch.setattr(TreeSearch, "open_share", lambda *_, **__: 0.9)
     told = []
-    tiled = MCGTA(**options, progress=lambda stage, share: told.append(stage)).fit(X, **where)
+    with config_context(**TREE):
+        tiled = MCGTA(**options, progress=lambda stage, share: told.append(stage)).fit(X, **where)
     assert (dense.backend_.name, tiled.backend_.name) == ("table", "tiled")
     assert "tree" in told
-    assert tiled._tree is None
+    assert tiled.fitted_.derived.tree is None
     np.testing.assert_array_equal(tiled.labels_, dense.labels_)
     np.testing.assert_array_equal(tiled.probabilities_, dense.probabilities_)
-    np.testing.assert_array_equal(tiled.labels_at(0.1), dense.labels_at(0.1))
+    np.testing.assert_array_equal(tiled.dbscan_clustering(0.1), dense.dbscan_clustering(0.1))
     np.testing.assert_array_equal(tiled.refit(eps="auto").labels_, dense.refit(eps="auto").labels_)
     assert tiled.objective_.total == pytest.approx(dense.objective_.total, rel=1e-12)
 
@@ -236,51 +232,60 @@ def test_other_dissimilarities_without_room_for_a_table_are_read_in_tiles(cluste
     options = {"n_neighbors": 20, "clusterer": clusterer, "dissimilarity": dissimilarity, "min_samples": 4}
     options["semivariogram"] = "empirical"
     dense = MCGTA(**options).fit(X, **where)
-    tiled = MCGTA(**options, max_memory="4MB").fit(X, **where)
+    with config_context(max_memory="4MB"):
+        tiled = MCGTA(**options).fit(X, **where)
     assert (dense.backend_.name, tiled.backend_.name) == ("table", "tiled")
     assert "does not fit" in tiled.backend_.reason
     np.testing.assert_array_equal(tiled.labels_, dense.labels_)
     np.testing.assert_allclose(tiled.probabilities_, dense.probabilities_, atol=1e-9)
-    assert tiled._dissimilarity.cached is None
+    assert tiled.fitted_.derived.prepared.loss.dissimilarity.cached is None
 
 
-def test_given_distances_are_read_in_tiles_too(by_tree):
+def test_given_distances_are_read_in_tiles_too():
     X, where = CASES["plane"]
     distances = np.linalg.norm(where["positions"][:, None] - where["positions"][None], axis=2)
     options = {"n_neighbors": 20, "metric": "precomputed", "eps": 0.1}
     dense = MCGTA(**options).fit(X, positions=distances)
     size = 8 * len(X) ** 2
-    tiled = MCGTA(**options, max_memory=6 * size).fit(X, positions=distances)
+    with config_context(max_memory=6 * size):
+        tiled = MCGTA(**options).fit(X, positions=distances)
     assert (dense.backend_.name, tiled.backend_.name) == ("table", "tiled")
     np.testing.assert_array_equal(tiled.labels_, dense.labels_)
-    with pytest.raises(MemoryError, match="up to 4 tables of all pairs, 4 x 8 x 450"):
-        MCGTA(**options, max_memory=4 * size).fit(X, positions=distances)
+    with (
+        config_context(max_memory=4 * size),
+        pytest.raises(MemoryError, match="up to 4 tables of all pairs, 4 x 8 x 450"),
+    ):
+        MCGTA(**options).fit(X, positions=distances)
 
 
 @pytest.mark.parametrize(("d", "name"), [(1, "tree"), (8, "tiled")])
-def test_the_data_decide_whether_bounds_help(by_tree, d, name):
-    by_tree()
+def test_the_data_decide_whether_bounds_help(d, name):
     rng = np.random.default_rng(0)
     turned = np.linalg.qr(rng.normal(size=(700, d, d)))[0]  # covariances that differ by directions only
     scales = np.exp(np.linspace(-1, 1, d)) * (rng.uniform(1, 9, (700, 1)) if d == 1 else 1.0)
     models = LocalModels(
         np.zeros((700, d)), np.einsum("nij,nj,nkj->nik", turned, np.broadcast_to(scales, (700, d)), turned)
     )
-    options = {"local_models": models, "clusterer": "hdbscan", "min_samples": 5, "semivariogram": "empirical"}
-    model = MCGTA(**options, eps=0.0).fit(rng.normal(size=(700, d)))
+    options = {"clusterer": "hdbscan", "min_samples": 5, "semivariogram": "empirical", "eps": 0.0}
+    with config_context(**TREE):
+        model = MCGTA(**options).fit(rng.normal(size=(700, d))).refit(local_models=models)
     assert model.backend_.name == name
     assert ("bounds leave" in model.backend_.reason) == (name == "tiled")
 
 
 def test_what_does_not_fit_is_refused_with_the_arithmetic():
     X = np.zeros((Config.table_rows + 1, 3))
-    with pytest.raises(MemoryError, match=r"2001 observations of 3 features need 8 x \d+ bytes for each.*at most \d+"):
-        MCGTA(max_memory="1MB").fit(X)
-    with pytest.raises(MemoryError, match=r"up to 6 tables of all pairs, 6 x 8 x 2001\^2 bytes"):
-        MCGTA(max_memory="1MB", clusterer=AgglomerativeClustering(metric="precomputed", linkage="average")).fit(X)
+    average = AgglomerativeClustering(metric="precomputed", linkage="average")
+    with config_context(max_memory="1MB"):
+        with pytest.raises(
+            MemoryError, match=r"2001 observations of 3 features need 8 x \d+ bytes for each.*at most \d+"
+        ):
+            MCGTA().fit(X)
+        with pytest.raises(MemoryError, match=r"up to 6 tables of all pairs, 6 x 8 x 2001\^2 bytes"):
+            MCGTA(clusterer=average).fit(X)
 
 
-def test_an_engine_that_does_not_exist_is_refused():
+def test_a_backend_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="backend 'quantum'"):
         Backend("quantum", "why not")
     assert Backend("tree", "").exact_share == 0.0
@@ -296,11 +301,11 @@ def test_lists_of_neighbours_count_where_neighbourhoods_are_no_windows():
         ({"metric": "precomputed", "n_neighbors": 5}, np.zeros((9, 9)), 5),
         ({"dissimilarity": "euclidean"}, plane, 0),
     ):
-        algorithm = mcgta.pipeline.Algorithm(MCGTA(**options).get_params(deep=False))
-        assert algorithm.listed_neighbors(positions) == listed
+        assert listed_neighbors(positions, Settings(**options)) == listed
     X, where = CASES["plane"]
-    with pytest.raises(MemoryError, match=r"450 observations of \d features need 8 x \d+ bytes for each"):
-        MCGTA(n_neighbors=200, max_memory="1MB").fit(X, **where)
+    said = r"450 observations of \d features need 8 x \d+ bytes for each"
+    with config_context(max_memory="1MB"), pytest.raises(MemoryError, match=said):
+        MCGTA(n_neighbors=200).fit(X, **where)
 
 
 def test_a_radius_needs_losses_that_are_not_negative():
@@ -308,4 +313,4 @@ def test_a_radius_needs_losses_that_are_not_negative():
     average = AgglomerativeClustering(3, metric="precomputed", linkage="average")
     model = MCGTA(n_neighbors=20, penalty="no_hinge", clusterer=average).fit(X)
     with pytest.raises(ValueError, match="penalty='no_hinge'"):
-        model.labels_at(0.1)
+        model.dbscan_clustering(0.1)

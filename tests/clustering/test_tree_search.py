@@ -48,15 +48,15 @@ def agrees(loss, eps, min_samples, n_jobs=1):
     beta=st.sampled_from([0.0, 0.5, 1.0, 5.0]),
     margin=st.sampled_from([0.0, 0.1, 1.0, -1.0]),
     model=st.sampled_from(["spherical", "exponential", "gaussian", "stable", "matern", "empirical"]),
-    within_range=st.booleans(),
+    penalty=st.sampled_from(["within_range", "unconditional"]),
     min_samples=st.integers(1, 25),
     share=st.floats(0, 1),
     kind=st.sampled_from(["wasserstein2", "calibrated"]),
 )
 def test_labels_and_cores_are_those_of_the_dense_table(
-    seed, count, d, place, grouped, repeats, beta, margin, model, within_range, min_samples, share, kind
+    seed, count, d, place, grouped, repeats, beta, margin, model, penalty, min_samples, share, kind
 ):
-    options = {"beta": beta, "margin": margin, "model": model, "within_range": within_range, "kind": kind}
+    options = {"beta": beta, "margin": margin, "model": model, "penalty_kind": penalty, "kind": kind}
     loss = draw_loss(seed, count, d, place, grouped, repeats, **options)
     values = np.sort(loss.matrix(), axis=None)
     eps = values[int(share**3 * (values.size - 1))]  # one of the losses: as near a tie as can be
@@ -250,7 +250,7 @@ def test_bounds_hold_for_every_pair(d):
 
 
 def test_what_a_tree_cannot_do_is_refused():
-    loss = draw_loss(2, 60, 2, "steps", False, "none", penalty="no_hinge")
+    loss = draw_loss(2, 60, 2, "steps", False, "none", penalty_kind="no_hinge")
     assert not serves(loss)
     with pytest.raises(ValueError, match="wasserstein2"):
         TreeSearch.of(loss)

@@ -37,14 +37,14 @@ def agrees(loss, min_samples, n_jobs=1):
     beta=st.sampled_from([0.0, 0.5, 1.0, 5.0]),
     margin=st.sampled_from([0.0, 0.1, 1.0, -1.0]),
     model=st.sampled_from(["spherical", "exponential", "gaussian", "stable", "matern", "empirical"]),
-    within_range=st.booleans(),
+    penalty=st.sampled_from(["within_range", "unconditional"]),
     min_samples=st.integers(2, 25),
     kind=st.sampled_from(["wasserstein2", "calibrated"]),
 )
 def test_the_ordering_is_that_of_the_dense_table(
-    seed, count, d, place, grouped, repeats, beta, margin, model, within_range, min_samples, kind
+    seed, count, d, place, grouped, repeats, beta, margin, model, penalty, min_samples, kind
 ):
-    options = {"beta": beta, "margin": margin, "model": model, "within_range": within_range, "kind": kind}
+    options = {"beta": beta, "margin": margin, "model": model, "penalty_kind": penalty, "kind": kind}
     agrees(draw_loss(seed, count, d, place, grouped, repeats, **options), min_samples, n_jobs=1 + seed % 2)
 
 

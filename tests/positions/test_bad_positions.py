@@ -367,7 +367,7 @@ def test_prediction_needs_groups_where_the_fit_had_them(series):
         model.predict(series.X, positions=series.positions)
 
 
-@pytest.mark.parametrize("call", ["predict", "score_samples"])
+@pytest.mark.parametrize("call", ["predict", "predict_proba"])
 def test_prediction_refuses_positions_of_another_length(series, call):
     model = make().fit(series.X, positions=series.positions)
     with pytest.raises(ValueError, match="positions has 9 rows but X has 10"):

@@ -15,13 +15,14 @@ from mcgta.datasets import make_regions, make_series
 from mcgta.kernels.evidence.chances import path_chances, sweep_chances
 from mcgta.observations import sort_observations
 from mcgta.positions.reading import read_positions
-from mcgta.selection import probabilities
-from mcgta.selection.cluster_models import choose_rows
+from mcgta.selection import cluster_models, probabilities
+from mcgta.selection.cluster_models import Background, choose_rows, estimate_cluster_models
 from mcgta.selection.field import Field
 from mcgta.selection.probabilities import membership_probabilities
 from mcgta.selection.relabelling import Relabelling
 from mcgta.selection.scoring import score
 from mcgta.selection.search import sample, search
+from mcgta.selection.tails import Tails
 from naive import selection as naive
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -34,11 +35,17 @@ def sorted_series(X, positions=None, groups=None):
     return data.X, data.positions, data.order
 
 
-def find(data, labels, positions=None, groups=None, **options):
+def find_sorted(X, places, labels, *, mixed=False):
+    """Probabilities by clusters that are estimated from the labels; all in canonical order."""
+    clusters = estimate_cluster_models(X, places, labels, seed=0, background=Background(mixed=mixed))
+    return membership_probabilities(X, places, labels, clusters, seed=0)
+
+
+def find(data, labels, positions=None, groups=None, *, mixed=False):
     """Probabilities in the order of the rows given."""
     X, places, order = sorted_series(data, positions, groups)
     found = np.empty((len(data), labels.max() + 1))
-    found[order] = membership_probabilities(X, places, labels[order], seed=0, **options)
+    found[order] = find_sorted(X, places, labels[order], mixed=mixed)
     return found
 
 
@@ -123,7 +130,7 @@ def test_densities_around_are_those_that_labels_are_visited_by():
     labels = rng.integers(-1, 3, 60)
     field = Field.of(X, places)
     kinds = np.array([3, len(field.dependence) - 2])
-    tails = probabilities.Tails(degrees_of_freedom=4.0)
+    tails = Tails(degrees_of_freedom=4.0)
     settling = Relabelling(field, kinds, tails, temper=0.7)
     clusters, _ = settling.estimate(np.maximum(labels, 0))
     found = settling.around(labels, clusters)
@@ -209,8 +216,8 @@ def test_clusters_of_many_are_estimated_from_a_sample_with_some_of_each(monkeypa
     labels = np.where(np.arange(800) < 20, 3, made.labels)
     labels[50:90] = -1
     every = find(made.X, labels, made.positions)
-    monkeypatch.setattr(probabilities, "MOST_SCORED", 100)
-    monkeypatch.setattr(probabilities, "sample", partial(sample, most=100, size=250))
+    monkeypatch.setattr(cluster_models, "MOST_SCORED", 100)
+    monkeypatch.setattr(cluster_models, "sample", partial(sample, most=100, size=250))
     _, places, order = sorted_series(made.X, made.positions)
     rows = choose_rows(places, labels[order], seed=0)
     held = np.bincount(labels[order][rows])
@@ -268,9 +275,11 @@ def test_they_are_kept_but_not_pickled_and_are_the_same_when_computed_again():
     made, _ = series(5, 300)
     model = MCGTA(eps=1.0, refine="all").fit(made.X)
     found = model.membership_probabilities_
-    assert model.membership_probabilities_ is found
+    kept = model.fitted_.derived.probabilities
+    np.testing.assert_array_equal(model.membership_probabilities_, found)
+    assert model.fitted_.derived.probabilities is kept
     again = pickle.loads(pickle.dumps(model))
-    assert again._probabilities is None
+    assert "probabilities" not in vars(again.fitted_.derived)
     np.testing.assert_array_equal(again.membership_probabilities_, found)
     model.append(make_series(20, random_state=9).X)
     assert model.membership_probabilities_.shape[0] == 320
@@ -294,7 +303,7 @@ def test_along_time_about_as_many_are_right_as_the_probabilities_say(options):
         X, places, _ = sorted_series(made.X)
         labels = search(X, places)[1].labels
         name = np.array([np.bincount(made.labels[labels == k]).argmax() for k in range(labels.max() + 1)])
-        found = membership_probabilities(X, places, labels, seed=0)
+        found = find_sorted(X, places, labels)
         top.append(found.max(axis=1))
         right.append(name[found.argmax(axis=1)] == made.labels)
     top, right = np.concatenate(top), np.concatenate(right)

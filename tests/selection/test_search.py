@@ -131,7 +131,7 @@ def test_halves_of_one_gaussian_do_not_stand_apart_and_two_gaussians_do(seed):
 
 
 @pytest.mark.parametrize("where", [(), (np.random.default_rng(0).uniform(size=(200, 2)),)], ids=["time", "plane"])
-def test_looseness_is_changes_over_those_of_labels_dealt_at_random(where):
+def test_the_join_count_ratio_is_changes_over_those_of_labels_dealt_at_random(where):
     rng = np.random.default_rng(2)
     field = make_field(rng.normal(size=(200, 2)), *where)
     for labels in (np.arange(200) // 70, rng.integers(0, 3, 200), np.zeros(200, dtype=np.int64)):
@@ -206,7 +206,7 @@ def test_a_mixture_that_ignores_position_is_found(place):
     X, places, truth = arrange(rng.normal(size=(300, 3)) + 8 * np.eye(3)[labels], where, None, labels)
     found = search(X, places)[1]
     assert found.mixed
-    assert found.loose > 0.9
+    assert found.join_counts > 0.9
     assert adjusted_rand_score(truth, found.labels) == 1.0
 
 
@@ -255,17 +255,17 @@ def test_neither_the_order_of_rows_nor_threads_change_what_a_sample_finds(monkey
     monkeypatch.setattr(searching, "sample", lambda places, seed, **_: sample(places, seed, most=300, size=250))
     X, where = REGIONS.X, REGIONS.positions
     order = np.random.default_rng(3).permutation(len(X))
-    options = {"refine": True, "semivariogram": "empirical"}
+    options = {"refine": "all", "semivariogram": "empirical"}
     one = MCGTA(**options, n_jobs=1).fit(X, positions=where)
     two = MCGTA(**options, n_jobs=2).fit(X[order], positions=where[order])
     np.testing.assert_array_equal(two.labels_, one.labels_[order])
-    assert two.choice_.evidence == pytest.approx(one.choice_.evidence)
+    assert two.choice_.log_evidence == pytest.approx(one.choice_.log_evidence)
 
 
 def test_what_was_found_tells_whether_position_helps():
     X, places, _ = arrange(SERIES.X[:200])
     found = search(X, places)[1]
-    assert [replace(found, loose=loose).mixed for loose in (0.1, 0.5, 0.6)] == [False, False, True]
+    assert [replace(found, join_counts=ratio).mixed for ratio in (0.1, 0.5, 0.6)] == [False, False, True]
 
 
 @pytest.mark.parametrize("seed", [109, 121, 126])

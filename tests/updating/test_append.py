@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.exceptions import NotFittedError
 
+import mcgta.fit
 import mcgta.pipeline
-from mcgta import MCGTA, load
+from mcgta import MCGTA, GaussianMixturePrior, config_context, load
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.datasets import make_series
 from mcgta.positions.metrics import SpaceTime
-from mcgta.stages import fit_local_models
+from mcgta.stages import find_neighborhoods, fit_local_models
 from mcgta.updating import append as appending
 
 ALIKE = (
-    "labels_",
     "core_sample_indices_",
     "probabilities_",
     "noise_share_",
@@ -51,13 +51,21 @@ def quietly(call, *args, **given):
 
 def fit_on_all(model, X, **where):
     """What append promises to give."""
-    params = {**model._algorithm.params, "n_neighbors": model.n_neighbors_, "semivariogram": model.semivariogram_}
+    params = {**model.fitted_.asked.params, "n_neighbors": model.n_neighbors_, "semivariogram": model.semivariogram_}
     if params["clusterer"] == "dbscan":
         params["eps"] = model.eps_
     return quietly(MCGTA(**{**params, "max_lag": None}).fit, X, **where)
 
 
+def assert_same_clusters(labels, expected):
+    """Clusters have the same members; their numbers may differ, since added observations do not change those of before."""
+    np.testing.assert_array_equal(labels < 0, expected < 0)
+    both = np.unique(np.column_stack([labels, expected]), axis=0)
+    assert len(both) == len(np.unique(labels)) == len(np.unique(expected))
+
+
 def assert_alike(model, expected, *, bits=True):
+    assert_same_clusters(model.labels_, expected.labels_)
     for name in ALIKE:
         if bits:
             np.testing.assert_array_equal(getattr(model, name), getattr(expected, name), err_msg=name)
@@ -177,7 +185,7 @@ def test_appending_equals_fitting_all_observations(kind, options, groups, scatte
 @pytest.mark.parametrize(
     "options",
     [
-        {"prior": "gmm", "prior_components": 2, "eps": "auto"},
+        {"prior": GaussianMixturePrior(n_components=2), "eps": "auto"},
         {"covariance": "min_cov_det", "eps": 0.08},
         {"dissimilarity": "js", "eps": "auto"},
     ],
@@ -193,19 +201,17 @@ def test_priors_robust_and_sampled_models_are_those_of_a_fit_on_all(options):
         assert_alike(model, fit_on_all(model, X, positions=times))
         return
     # A fit on all would make another prior, so the models alone are compared.
-    data = model._restore().data
-    near = mcgta.find_neighborhoods(data.positions, 12)
-    expected = fit_local_models(data.X, near, prior=prior, random_state=model._seed)
+    data = model.fitted_.data
+    near = find_neighborhoods(data.positions, 12)
+    expected = fit_local_models(data.X, near, prior=prior, random_state=data.seed)
     assert_models_alike(model.local_models_.take(data.order), expected, bits=False)
 
 
 @contextmanager
-def by_tree(small=0, few=1.0):
-    """Make fits take the tree, and appending ask who is near what has changed, however much that is."""
-    chosen = mcgta.pipeline.choose_backend
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mcgta.pipeline, "choose_backend", lambda count, **given: chosen(count, small=small, **given))
-        patch.setattr(appending, "_FEW", few)
+def by_tree(table_rows=0, few=1.0):
+    """Make fits take the tree, and appending look for what is near changed models, however many these are."""
+    with pytest.MonkeyPatch.context() as patch, config_context(table_rows=table_rows):
+        patch.setattr(appending, "_FEW_CHANGED", few)
         yield patch
 
 
@@ -246,7 +252,7 @@ def test_a_fit_that_outgrows_the_table_takes_the_tree(clusterer, end):
     data = make_series(500, n_clusters=3, separation=1.5, segment_lengths=(20, 40), random_state=1)
     order = np.arange(500) if end else np.random.default_rng(2).permutation(500)
     X, times = data.X[order], np.arange(500.0)[order]
-    with by_tree(small=450):
+    with by_tree(table_rows=450):
         eps = {"dbscan": 0.58, "hdbscan": 0.0}[clusterer]
         model = empirical(20, clusterer=clusterer, eps=eps, min_samples=5).fit(X[:440], positions=times[:440])
         assert (model.backend_.name, model.n_clusters_ > 0) == ("table", True)
@@ -254,7 +260,7 @@ def test_a_fit_that_outgrows_the_table_takes_the_tree(clusterer, end):
         assert model.backend_.name == "tree"
         expected = fit_on_all(model, X, positions=times)
         assert_alike(model, expected)
-        np.testing.assert_array_equal(model.labels_at(0.2), expected.labels_at(0.2))
+        np.testing.assert_array_equal(model.dbscan_clustering(0.2), expected.dbscan_clustering(0.2))
 
 
 def test_few_places_are_counted_again():
@@ -280,9 +286,9 @@ def test_far_away_observations_that_move_the_reach_of_the_penalty_have_everybody
     times, groups = np.r_[1.0002 * np.arange(300), 1e12 + np.arange(5)], np.repeat([0, 1], [300, 5])
     X = ragged(np.random.default_rng(0), 305)
     with by_tree():
-        model = empirical(5, bins=np.linspace(0, 5.5, 12)).fit(X[:300], positions=times[:300])
-        model.semivariogram_ = replace(model.semivariogram_, range_=5.0)
-        model = model.refit(eps=0.5, beta=20.0, margin=3.0, min_samples=8)
+        curve = empirical(5, bins=np.linspace(0, 5.5, 12)).fit(X[:300], positions=times[:300]).semivariogram_
+        model = empirical(5, semivariogram=replace(curve, range_=5.0), eps=0.5, beta=20.0, margin=3.0, min_samples=8)
+        model.fit(X[:300], positions=times[:300])
         before = model.core_sample_indices_
         model.append(X[300:], positions=times[300:], groups=groups[300:])
         assert set(before.tolist()) - set(model.core_sample_indices_.tolist())
@@ -334,7 +340,7 @@ def test_dates_before_and_after_those_of_the_fit_can_be_appended(series):
     model = empirical(6, eps=4.0, semivariogram="empirical").fit(X[:70], positions=stamps[:70])
     model.append(X[70:], positions=stamps[70:])
     expected = fit_on_all(model, X, positions=stamps)
-    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert_same_clusters(model.labels_, expected.labels_)
     assert_models_alike(model.local_models_, expected.local_models_, bits=False)
 
 
@@ -364,7 +370,7 @@ def test_number_of_neighbours_and_parameters_stay_those_of_the_fit(series):
     assert model.n_neighbors_ == 20
     model.set_params(beta=7.0, n_neighbors=5)
     model.append(series.X[60:])
-    assert (model.n_neighbors_, model.min_samples_, model._restore().loss.beta) == (20, 20, 1.0)
+    assert (model.n_neighbors_, model.min_samples_, model.beta_) == (20, 20, 1.0)
     assert (model.beta, model.n_neighbors) == (7.0, 5)
 
 
@@ -436,13 +442,13 @@ def test_an_appended_fit_predicts_refits_and_tests_pairs_like_a_fit_on_all(serie
     X, times = series.X, series.positions
     model = empirical(6, eps=4.0).fit(X[:80], positions=times[:80])
     assert model.predict(X[:3], positions=times[:3] + 0.1).size == 3  # which fills what is kept for later
-    model.labels_at(1.0)
+    model.dbscan_clustering(1.0)
     model.append(X[80:], positions=times[80:])
     expected = fit_on_all(model, X, positions=times)
     new = X + 0.1, times + 0.1
     np.testing.assert_array_equal(model.predict(new[0], positions=new[1]), expected.predict(new[0], positions=new[1]))
     np.testing.assert_array_equal(model.predict(X, positions=times), model.labels_)
-    np.testing.assert_array_equal(model.labels_at(1.0), expected.labels_at(1.0))
+    np.testing.assert_array_equal(model.dbscan_clustering(1.0), expected.dbscan_clustering(1.0))
     np.testing.assert_array_equal(model.refit(beta=3.0).labels_, expected.refit(beta=3.0).labels_)
     assert model.pair_test(0, 110) == expected.pair_test(0, 110)
     assert model.goodness_of_fit().share == expected.goodness_of_fit().share
@@ -452,7 +458,7 @@ def test_the_caller_may_change_the_features_afterwards(series):
     X = series.X[80:].copy()
     model = empirical(6).fit(series.X[:80]).append(X)
     X[:] = 0
-    np.testing.assert_array_equal(model._X, series.X)
+    np.testing.assert_array_equal(model.fitted_.data.raw, series.X)
 
 
 def test_steps_go_on_after_positions_given_as_steps(series):
@@ -465,8 +471,17 @@ def test_steps_go_on_after_positions_given_as_steps(series):
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt, RuntimeError])
-@pytest.mark.parametrize("where", ["fit_local_models", "compare_models", "cluster", "find_neighborhoods"])
-def test_a_failure_leaves_the_fit_as_it_was(monkeypatch, series, error, where):
+@pytest.mark.parametrize(
+    ("module", "where"),
+    [
+        (mcgta.pipeline, "fit_local_models"),
+        (mcgta.pipeline, "compare_models"),
+        (mcgta.fit, "cluster"),
+        (appending, "find_neighborhoods"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_failure_leaves_the_fit_as_it_was(monkeypatch, series, error, module, where):
     model = empirical(6, eps=4.0).fit(series.X[:90], positions=series.positions[:90])
     before = dict(vars(model))
 
@@ -474,7 +489,7 @@ def test_a_failure_leaves_the_fit_as_it_was(monkeypatch, series, error, where):
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(mcgta.pipeline if where != "find_neighborhoods" else appending, where, fail)
+        patch.setattr(module, where, fail)
         with pytest.raises(error):
             model.append(series.X[90:], positions=series.positions[90:])
     assert vars(model).keys() == before.keys()
@@ -485,8 +500,10 @@ def test_a_failure_leaves_the_fit_as_it_was(monkeypatch, series, error, where):
 
 def test_what_does_not_fit_into_memory_is_refused_before_any_work(refitted, series):
     model = empirical(6).fit(series.X[:90])
-    model.set_params(max_memory="70kB")
-    with pytest.raises(MemoryError, match="120 observations of 2 features need"):
+    with (
+        config_context(max_memory="70kB"),
+        pytest.raises(MemoryError, match="120 observations of 2 features need"),
+    ):
         model.append(series.X[90:])
     assert refitted == [90]
     assert model.labels_.size == 90
@@ -556,7 +573,7 @@ def test_distances_to_all_are_needed(plane):
 
 def test_models_that_were_passed_in_cannot_be_appended_to(series):
     models = empirical(6).fit(series.X[:90]).local_models_
-    model = empirical(6, local_models=models).fit(series.X[:90])
+    model = empirical(6).fit(series.X[:90]).refit(local_models=models)
     with pytest.raises(ValueError, match=r"local_models: the models of this fit were passed in.* use fit"):
         model.append(series.X[90:])
 

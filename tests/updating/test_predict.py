@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mcgta import MCGTA
+from mcgta import MCGTA, GaussianMixturePrior
 from mcgta.positions.metrics import SpaceTime
 
 NOISE = -1
@@ -16,6 +16,10 @@ def fit(X, positions=None, groups=None, **params):
     params = {"n_neighbors": 6, "eps": 4.0, "semivariogram": "empirical", **params}
     model = MCGTA(**params).fit(X, positions=positions, groups=groups)
     return model.refit(eps="auto") if model.clusterer == "optics" else model  # by the xi method
+
+
+def strengths_of(model, X, **where):
+    return model.predict(X, **where, return_probabilities=True)[1]
 
 
 def manhattan(a, b):
@@ -47,7 +51,7 @@ def test_the_observations_of_the_fit_keep_their_labels_and_strengths(kind, clust
     order = rng.permutation(60)
     np.testing.assert_array_equal(model.predict(X, positions=positions), model.labels_)
     np.testing.assert_array_equal(model.predict(X[order], positions=positions[order]), model.labels_[order])
-    np.testing.assert_array_equal(model.score_samples(X, positions=positions), model.probabilities_)
+    np.testing.assert_array_equal(strengths_of(model, X, positions=positions), model.probabilities_)
 
 
 def test_the_observations_of_the_fit_keep_their_labels_among_new_ones(series):
@@ -164,9 +168,10 @@ def test_datetimes_continue_from_the_origin_of_the_fit(series):
 
 def test_features_far_from_every_cluster_are_noise_with_strength_zero(series):
     model = fit(series.X)
-    X_far = series.X[:20] + 100
-    np.testing.assert_array_equal(model.predict(X_far), NOISE)
-    np.testing.assert_array_equal(model.score_samples(X_far), 0.0)
+    with pytest.warns(UserWarning, match="100% of 20 new observations are noise, 0% of those of the fit"):
+        labels, strengths = model.predict(series.X[:20] + 100, return_probabilities=True)
+    np.testing.assert_array_equal(labels, NOISE)
+    np.testing.assert_array_equal(strengths, 0.0)
 
 
 @pytest.mark.parametrize("clusterer", RADII)
@@ -175,7 +180,8 @@ def test_strengths_lie_between_zero_and_one_and_are_zero_for_noise(clusterer):
     X = ragged(rng, 100)
     model = fit(X, np.arange(100.0), eps=RADII[clusterer], clusterer=clusterer)
     X_new, positions = ragged(rng, 60), rng.uniform(0, 100, 60)
-    labels, strengths = model.predict(X_new, positions=positions), model.score_samples(X_new, positions=positions)
+    labels, strengths = model.predict(X_new, positions=positions, return_probabilities=True)
+    np.testing.assert_array_equal(model.predict(X_new, positions=positions), labels)
     assert set((labels < 0).tolist()) == {True, False}
     assert np.all((strengths >= 0) & (strengths <= 1))
     assert np.all(strengths[labels < 0] == 0)
@@ -188,9 +194,9 @@ def test_prediction_does_not_depend_on_the_order_of_the_new_rows():
     model = fit(ragged(rng, 80), rng.uniform(0, 10, (80, 2)), eps=0.8)
     X_new, positions = ragged(rng, 40), rng.uniform(0, 10, (40, 2))
     order = rng.permutation(40)
-    strengths = model.score_samples(X_new, positions=positions)
+    strengths = strengths_of(model, X_new, positions=positions)
     assert len(set(strengths.tolist())) > 20
-    np.testing.assert_array_equal(model.score_samples(X_new[order], positions=positions[order]), strengths[order])
+    np.testing.assert_array_equal(strengths_of(model, X_new[order], positions=positions[order]), strengths[order])
 
 
 def test_prediction_changes_nothing_in_the_fit(series):
@@ -215,7 +221,7 @@ def test_the_caller_may_change_the_features_after_the_fit(series):
     "params",
     [
         {"lags": 2, "eps": 10.0},
-        {"prior": "gmm", "prior_components": 2},
+        {"prior": GaussianMixturePrior(n_components=2)},
         {"weights": "epanechnikov"},
         {"dissimilarity": "js", "eps": 0.6},
         {"dissimilarity": "euclidean"},

@@ -3,18 +3,14 @@
 import warnings
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import mcgta.estimator
-import mcgta.pipeline
 from builders.work import on_threads
-from mcgta import MCGTA, load
-from mcgta.clustering.backend import choose_backend
+from mcgta import MCGTA, GaussianMixturePrior, config_context, load
 from mcgta.clustering.membership import Membership
 from mcgta.clustering.tree_anchors import TreeAnchors
 from mcgta.clustering.tree_search import TreeSearch
@@ -30,8 +26,8 @@ from mcgta.stages import (
 )
 from mcgta.stages.lags import stack_lags
 from mcgta.stages.loss import Loss
+from mcgta.updating.by_density import find_neighborhoods_of_new
 from mcgta.updating.joining import join_new, read_new
-from mcgta.updating.predict import _neighborhoods
 from mcgta.updating.surroundings import Surroundings
 
 PLACES = ("steps", "irregular", "plane", "sphere", "spacetime", "globe and time")
@@ -94,15 +90,15 @@ def naive_place(models, places, curve, options, fitted, new, membership, kind="w
     repeats=st.sampled_from(["none", "none", "rounded", "clumps"]),
     beta=st.sampled_from([0.0, 0.5, 5.0]),
     margin=st.sampled_from([0.0, 1.0, -1.0]),
-    within_range=st.booleans(),
+    penalty=st.sampled_from(["within_range", "unconditional"]),
     holds=st.sampled_from(["nothing", "ties", "noise", "zero", "open", "open"]),
     kind=st.sampled_from(["wasserstein2", "calibrated"]),
 )
 def test_labels_and_strengths_are_those_of_the_table(
-    seed, count, d, place, repeats, beta, margin, within_range, holds, kind
+    seed, count, d, place, repeats, beta, margin, penalty, holds, kind
 ):
     rng, models, places, curve = draw(seed, count, d, place, repeats, kind)
-    options = {"beta": beta, "margin": margin, "within_range": within_range}
+    options = {"beta": beta, "margin": margin, "penalty_kind": penalty}
     known = rng.random(len(models)) < 0.7
     fitted, new = np.flatnonzero(known), np.flatnonzero(~known)
     if repeats == "clumps":  # the very models and places of the fit, too
@@ -163,30 +159,38 @@ def test_rounding_of_positions_counts_as_in_the_table(far):
     np.testing.assert_array_equal(membership.place(reach, np.searchsorted(anchors, rows))[1], expected[1])
 
 
-def by_tree(model):
-    """Return a copy that places new observations through the tree, though the fit is small."""
-    other = deepcopy(model)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mcgta.estimator, "SMALL", 0)
-        other._refer()
-    return other
-
-
 def gaps(rng, count):
     """Features with borders, noise and several clusters, and irregular times."""
     X = rng.normal(size=(count, 2)) + 2.5 * (np.cumsum(rng.random(count) < 0.06) % 3)[:, None]
     return X, np.cumsum(rng.exponential(1.0, count))
 
 
-def agree(model, other, X, **where):
-    """Both say the same of new observations, and some of these are noise and some are not."""
+def reference_of(model):
+    """What new observations are placed by, once some have been."""
+    return model.fitted_.derived.density_reference
+
+
+def strengths_of(model, X, **where):
+    return model.predict(X, **where, return_probabilities=True)[1]
+
+
+def predict_by_tree(model, X, **where):
+    """Labels and strengths by the tree, however small the fit is."""
+    with config_context(table_rows=0):
+        return model.predict(X, **where, return_probabilities=True)
+
+
+def agree(model, X, other=None, **where):
+    """By the table and by the tree, of this or another fit, labels and strengths of new observations are the same."""
+    other = deepcopy(model) if other is None else other
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        labels, strengths = model.predict(X, **where), model.score_samples(X, **where)
-        np.testing.assert_array_equal(other.predict(X, **where), labels)
-        assert model._reference is None
-        assert other._reference.tree is not None
-        np.testing.assert_array_equal(other.score_samples(X, **where), strengths)
+        labels, strengths = model.predict(X, **where, return_probabilities=True)
+        assert reference_of(model).tree is None
+        found = predict_by_tree(other, X, **where)
+        assert reference_of(other).tree is not None
+    np.testing.assert_array_equal(found[0], labels)
+    np.testing.assert_array_equal(found[1], strengths)
     return labels
 
 
@@ -197,7 +201,7 @@ OPTIONS = [
     {"beta": 0.0, "eps": 0.46},
     {"lags": 2, "eps": 1.85},
     {"weights": "gaussian", "covariance": "shrunk", "eps": 0.38},
-    {"prior": "gmm", "prior_components": 2},
+    {"prior": GaussianMixturePrior(n_components=2)},
 ]
 
 
@@ -212,7 +216,7 @@ def test_along_time_the_tree_places_as_the_table_does(options, grouped):
     model = MCGTA(n_neighbors=8, **options).fit(
         X[seen], positions=times[seen], groups=groups if groups is None else groups[seen]
     )
-    labels = agree(model, by_tree(model), X, positions=times, groups=groups)
+    labels = agree(model, X, positions=times, groups=groups)
     assert {-1, 0} <= set(labels.tolist())
     np.testing.assert_array_equal(labels[seen], model.labels_)
 
@@ -236,27 +240,31 @@ def test_in_space_the_tree_places_as_the_table_does(kind):
         X[:200], positions=positions[:200]
     )
     far = positions[200:] + np.eye(positions.shape[1])[0] * rng.choice([0, 0, 30], 100)[:, None]
-    agree(model, by_tree(model), X[200:], positions=far)
+    agree(model, X[200:], positions=far)
 
 
 def test_new_series_and_groups_are_placed_as_by_the_table():
     rng = np.random.default_rng(2)
     X, times = gaps(rng, 300)
     plain = MCGTA(n_neighbors=8, eps=0.32).fit(X[:200])
-    agree(plain, by_tree(plain), X[200:])  # without positions
+    agree(plain, X[200:])  # without positions
     grouped = MCGTA(n_neighbors=8, eps=0.32).fit(X[:200], positions=times[:200], groups=np.arange(200) // 100)
-    agree(grouped, by_tree(grouped), X[150:], positions=times[150:], groups=np.arange(150) // 50 + 1.0)
+    agree(grouped, X[150:], positions=times[150:], groups=np.arange(150) // 50 + 1.0)
     few = np.repeat([1, 7], [20, 3])
-    with pytest.warns(UserWarning, match="3 of 23 new observations have no model"):
-        by_tree(grouped).predict(X[:23], positions=times[:23] + 0.1, groups=few)
+    with (
+        pytest.warns(UserWarning, match="52% of 23 new observations are noise"),
+        pytest.warns(UserWarning, match="3 of 23 new observations have no model"),
+    ):
+        predict_by_tree(deepcopy(grouped), X[:23], positions=times[:23] + 0.1, groups=few)
 
 
 def test_a_fit_of_noise_places_everything_in_noise():
     X, times = gaps(np.random.default_rng(2), 200)
     model = MCGTA(n_neighbors=8, eps=1e-9).fit(X[:150], positions=times[:150])
-    other = by_tree(model)
-    assert (other._reference.tree, other._reference.surroundings is None) == (None, False)
-    assert (other.predict(X, positions=times) == -1).all()
+    labels, strengths = predict_by_tree(model, X, positions=times)
+    assert (reference_of(model).tree, reference_of(model).surroundings is None) == (None, False)
+    assert (labels == -1).all()
+    assert (strengths == 0).all()
 
 
 def test_distances_without_penalty_go_by_the_tree_too():
@@ -264,51 +272,54 @@ def test_distances_without_penalty_go_by_the_tree_too():
     X, times = gaps(rng, 200)
     apart = np.abs(times[:, None] - times[None])
     model = MCGTA(n_neighbors=8, eps=0.42, beta=0.0, metric="precomputed").fit(X[:150], positions=apart[:150, :150])
-    labels = agree(model, by_tree(model), X[100:], positions=apart[100:, :150])
+    labels = agree(model, X[100:], positions=apart[100:, :150])
     np.testing.assert_array_equal(labels[:50], model.labels_[100:])
 
 
 @pytest.mark.parametrize(("clusterer", "eps"), [("dbscan", 0.45), ("hdbscan", 0.0)])
-def test_a_fit_by_the_tree_places_as_one_by_the_table_before_and_after_a_file(monkeypatch, tmp_path, clusterer, eps):
+def test_a_fit_by_the_tree_places_as_one_by_the_table_before_and_after_a_file(tmp_path, clusterer, eps):
     rng = np.random.default_rng(4)
     X, times = gaps(rng, 500)
     options = {"n_neighbors": 8, "min_samples": 2, "min_cluster_size": 15, "clusterer": clusterer, "eps": eps}
     dense = MCGTA(**options).fit(X[:400], positions=times[:400])
-    monkeypatch.setattr(mcgta.pipeline, "choose_backend", partial(choose_backend, small=0))
-    model = MCGTA(**options).fit(X[:400], positions=times[:400])
+    with config_context(table_rows=0):
+        model = MCGTA(**options).fit(X[:400], positions=times[:400])
     np.testing.assert_array_equal(model.labels_, dense.labels_)
     where = times[300:] + np.where(np.arange(200) % 2, 0.1, 0.0)
     model.save(tmp_path / "open")
-    agree(dense, model, X[300:], positions=where)
-    assert np.isfinite(model._membership.core_distances).all()  # since strengths of the fit were asked for
+    agree(dense, X[300:], model, positions=where)
+    assert np.isfinite(
+        model.fitted_.derived.membership.core_distances
+    ).all()  # since strengths of the fit were asked for
     model.save(tmp_path / "asked")
     for name in ("open", "asked"):
-        agree(dense, load(tmp_path / name), X[300:], positions=where)
+        agree(dense, X[300:], load(tmp_path / name), positions=where)
 
 
-def test_labels_of_the_new_do_not_wait_for_strengths_of_the_fit(monkeypatch):
+def test_labels_of_the_new_do_not_wait_for_strengths_of_the_fit():
     rng = np.random.default_rng(4)
     X, times = gaps(rng, 300)
-    monkeypatch.setattr(mcgta.pipeline, "choose_backend", partial(choose_backend, small=0))
-    model = MCGTA(n_neighbors=8, eps=0.34).fit(X[:200], positions=times[:200])
+    with config_context(table_rows=0):
+        model = MCGTA(n_neighbors=8, eps=0.34).fit(X[:200], positions=times[:200])
     np.testing.assert_array_equal(model.predict(X[:200], positions=times[:200]), model.labels_)
-    assert model._strengths is None
-    fresh = model.score_samples(X[200:], positions=times[200:])
-    assert model._strengths is None
-    both = model.score_samples(X, positions=times)
+    assert "strengths" not in vars(model.fitted_.derived)
+    fresh = strengths_of(model, X[200:], positions=times[200:])
+    assert "strengths" not in vars(model.fitted_.derived)
+    both = strengths_of(model, X, positions=times)
     np.testing.assert_array_equal(both[:200], model.probabilities_)
     np.testing.assert_array_equal(both[200:], fresh)
 
 
+@pytest.mark.filterwarnings("ignore:.* of 50 new observations are noise:UserWarning")
 def test_what_is_kept_for_placing_is_neither_copied_nor_used_by_the_next_fit():
     X, times = gaps(np.random.default_rng(6), 200)
-    model = by_tree(MCGTA(n_neighbors=8, eps=0.4).fit(X[:150], positions=times[:150]))
-    first = model.predict(X[150:], positions=times[150:])
-    kept = model._reference
+    model = MCGTA(n_neighbors=8, eps=0.4).fit(X[:150], positions=times[:150])
+    first = predict_by_tree(model, X[150:], positions=times[150:])[0]
+    kept = reference_of(model)
     np.testing.assert_array_equal(model.predict(X[150:], positions=times[150:]), first)
-    assert model._reference is kept
-    assert deepcopy(model)._reference is None
-    assert model.refit(beta=0.3)._reference is None
+    assert reference_of(model) is kept
+    assert reference_of(deepcopy(model)) is None
+    assert reference_of(model.refit(beta=0.3)) is None
     other = MCGTA(n_neighbors=8, eps=0.4).fit(X[50:], positions=times[50:])
     again = model.fit(X[50:], positions=times[50:])
     np.testing.assert_array_equal(
@@ -383,7 +394,9 @@ def test_what_stands_around_is_enough(seed, count, place, step, n, lags, beyond)
     rows = np.r_[few.around, count + np.arange(full.fresh.size)]
     stacked = [stack_lags(joined.X, joined.positions, lags) for joined in (full, few)]
     np.testing.assert_array_equal(stacked[1][size:], stacked[0][count:])
-    near = [_neighborhoods(joined.positions, at, n, "triangular") for joined, at in ((full, count), (few, size))]
+    near = [
+        find_neighborhoods_of_new(joined.positions, at, n, "triangular") for joined, at in ((full, count), (few, size))
+    ]
     np.testing.assert_array_equal(near[1].complete, near[0].complete)
     np.testing.assert_array_equal(np.where(near[1].indices < 0, -1, rows[near[1].indices]), near[0].indices)
     np.testing.assert_array_equal(near[1].distances, near[0].distances)

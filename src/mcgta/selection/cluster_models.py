@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mcgta.kernels.simd.compiled import native
 from mcgta.positions.positions import Positions
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.types import Array, Index, Labels
@@ -110,12 +111,13 @@ class ClusterModels(Archived):
     def frame(self) -> Frame:
         """Scale of features and kinds of dependence, by which other observations are prepared alike."""
         scale = Scale(self.columns, self.centers, self.spreads)
-        return Frame(scale, Dependence(self.correlation_kinds, self.lengths, self.nuggets))
+        kinds = native(self.correlation_kinds, np.int64)
+        return Frame(scale, Dependence(kinds, native(self.lengths), native(self.nuggets)))
 
     @cached_property
     def gaussians(self) -> Gaussians:
-        """Centres and covariances."""
-        return Gaussians(self.means, self.inverse_factors, self.log_roots)
+        """Centres and covariances; arrays that came out of a file or another process may be read-only, which kernels refuse."""
+        return Gaussians(native(self.means), native(self.inverse_factors), native(self.log_roots))
 
     @cached_property
     def tails(self) -> Tails:
@@ -142,7 +144,7 @@ class ClusterModels(Archived):
     def relabelling(self, features: Array, places: Positions) -> Relabelling:
         """Prepare observations for densities under the clusters."""
         field = Field.of(features, places, like=self.frame)
-        return Relabelling(field, self.kinds, self.tails, temper=1.0 / self.overdispersion)
+        return Relabelling(field, native(self.kinds, np.int64), self.tails, temper=1.0 / self.overdispersion)
 
     def log_densities(self, features: Array) -> Array:
         """Return (N, K) log densities of observations by themselves."""

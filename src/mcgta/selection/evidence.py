@@ -148,7 +148,7 @@ class Comparison:
         wide = max(len("labelling"), *map(len, self.names))
         said = [f"{'labelling':<{wide}}  clusters   noise  nats behind  log evidence"]
         said += [
-            f"{name:<{wide}}  {found.clusters:8d}  {found.noise_share:6.1%}  {behind:11.1f}  {found.log_evidence:13.1f}"
+            f"{name:<{wide}}  {found.clusters:8d}  {found.noise_share:6.1%}  {behind:11.1f}  {found.log_evidence:12.1f}"
             for name, found, behind in zip(self.names, self.evidences, self.nats, strict=True)
         ]
         first = self.evidences[0]

@@ -51,6 +51,11 @@ def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) ->
     Semivariogram, margin and radius are those of before, unless they are to be estimated anew (``refresh``). Clusters are
     numbered by their old members.
     """
+    if fit.given_models:
+        raise ValueError(
+            "local_models: the models of this fit were passed in, so there is no telling how those of new observations are "
+            "fitted; use fit"
+        )
     settings = _settings_for(fit, refresh=refresh)
     count = len(fit.data.positions) + X.shape[0]
     listed = 2 * listed_neighbors(positions, settings)  # before and after
@@ -81,7 +86,8 @@ def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) ->
     share = _changed_share(fit, data, labelling)
     note(f"{share:.1%} of the observations of before have changed cluster")
     appended = assemble(fit.asked, prepared, labelling, backend, fit.names, selection, cache)
-    return replace(appended, changed_share=share)
+    choice = fit.choice if selection is None else appended.choice  # settings of the clusterer stay as they were chosen
+    return appended.having(choice=choice, changed_share=share)
 
 
 def _settings_for(fit: Fit, *, refresh: bool) -> Settings:

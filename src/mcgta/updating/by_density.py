@@ -80,7 +80,7 @@ def place_by_density(fit: DensityReference, joined: Joined, groups: Index) -> Re
     if fit.models is None:
         failures = fit.settings.kind.incomparable(X[size:])
     else:
-        near = _neighborhoods(joined.positions, size, fit.data.n_neighbors, fit.settings.weights)
+        near = find_neighborhoods_of_new(joined.positions, size, fit.data.n_neighbors, fit.settings.weights)
         models = models_on(X, near, fit.settings, fit.prior, fit.data.seed)
         failures = models.failures
     placed = np.setdiff1d(np.arange(count), list(failures))
@@ -121,7 +121,7 @@ def _place_by_table(
     return labels, strengths
 
 
-def _neighborhoods(positions: Positions, fitted: int, n: int, weights: str) -> Neighborhoods | TimeWindows:
+def find_neighborhoods_of_new(positions: Positions, fitted: int, n: int, weights: str) -> Neighborhoods | TimeWindows:
     """Neighbourhoods of the new observations: in the fit for those within its reach, among all beyond it."""
     of_fit = np.arange(len(positions)) < fitted
     new = np.arange(fitted, len(positions))

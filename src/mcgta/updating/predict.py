@@ -17,9 +17,7 @@ from mcgta.updating.by_density import DensityReference, anchor_tree, place_by_de
 from mcgta.updating.by_models import Placed, SeriesContext, place_by_models
 from mcgta.updating.joining import Joined, New, join_new, read_new
 from mcgta.updating.surroundings import Surroundings
-
-UNLIKE_SHARE = 0.1
-"""Share of new observations, beyond the reach of 99 % of the fit's, from which on a warning says so."""
+from mcgta.updating.unlike import warn_of_unlike
 
 _FEW = 5  # observations that are no reason to warn
 _NEW = -2  # label of an observation that is to be placed
@@ -51,7 +49,7 @@ def predict(fit: Fit, X: Array, positions: Any, groups: Any, *, strengths: bool)
         labels[joined.fresh] = placed.labels
         firmness[joined.fresh] = placed.probabilities[np.arange(placed.labels.size), placed.labels]
         features = joined.stacked(fit.data, fit.settings.lags)[joined.around.size :]
-        _warn_of_unlike(rule, features, placed.labels, joined.fresh)
+        warn_of_unlike(rule, fit.labelling.labels, features, placed.labels, joined.fresh)
     elif isinstance(rule, Membership):
         if fit.settings.kind.compares == "rows":
             raise ValueError(
@@ -164,17 +162,4 @@ def _warn_of_noise(fit: Fit, labels: Labels) -> None:
         warn(
             f"{share:.0%} of {labels.size} new observations are noise, {usual:.0%} of those of the fit: they are unlike what "
             "the clusterer has seen; use append, or fit with refine='auto', whose clusters have models"
-        )
-
-
-def _warn_of_unlike(rule: ClusterModels, X: Array, labels: Labels, rows: Index) -> None:
-    """Warn where more new observations than usual are farther from their clusters than the fit's own are."""
-    if labels.size == 0:
-        return
-    unlike = np.flatnonzero(rule.distances(X, labels) > rule.typical_distances[labels])
-    if unlike.size > max(_FEW, UNLIKE_SHARE * labels.size):
-        listed = ", ".join(map(str, np.sort(rows[unlike])[:3]))
-        warn(
-            f"{unlike.size} of {labels.size} new observations are unlike anything in the fit, such as rows {listed}: farther "
-            "from the centre of their cluster than 99 % of its members; append them, or fit again, if they are a new state"
         )

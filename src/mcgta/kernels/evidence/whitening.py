@@ -35,6 +35,8 @@ def correlation(kind: int, u: float) -> float:
     if kind == EXPONENTIAL:
         return math.exp(-u)
     v = math.sqrt(3.0) * u
+    if math.isinf(v):
+        return 0.0
     return (1 + v) * math.exp(-v)
 
 
