@@ -14,6 +14,7 @@ from mcgta.datasets import make_regions, make_series
 mpl.use("Agg")
 
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 IMAGES = Path(__file__).parent / "images"
@@ -22,7 +23,7 @@ FITTED = 900
 ROWS = 1200
 
 
-def draw_states(axes: tuple[plt.Axes, plt.Axes]) -> None:
+def draw_states(axes: tuple[Axes, Axes]) -> None:
     """Draw readings along time, the states found in them, and those predicted for the next ones."""
     data = make_series(ROWS, n_clusters=4, segment_lengths=(8, 24), random_state=2)
     model = MCGTA(progress=False).fit(data.X[:FITTED], positions=data.positions[:FITTED])
@@ -31,7 +32,7 @@ def draw_states(axes: tuple[plt.Axes, plt.Axes]) -> None:
     for k in range(3):
         lines.plot(data.positions, data.X[:, k] - 9 * k, lw=0.5, color="#555555")
     lines.set(xlim=(0, ROWS), yticks=[], title=f"readings of sensors, and the {model.n_clusters_} states found in them")
-    begins = np.flatnonzero(np.r_[True, states[1:] != states[:-1]])
+    begins = np.flatnonzero(np.r_[True, states[1:] != states[:-1]]).tolist()
     for begin, end in zip(begins, [*begins[1:], ROWS], strict=True):
         strip.add_patch(Rectangle((begin, 0), end - begin, 1, color=COLOURS[states[begin]], lw=0))
     for ax in axes:
@@ -40,7 +41,7 @@ def draw_states(axes: tuple[plt.Axes, plt.Axes]) -> None:
     strip.set(xlim=(0, ROWS), ylim=(0, 1), yticks=[], xlabel="time")
 
 
-def draw_regions(ax: plt.Axes) -> None:
+def draw_regions(ax: Axes) -> None:
     """Draw places on a map and the regions found in them."""
     data = make_regions(1500, n_clusters=5, random_state=3)
     model = MCGTA(progress=False).fit(data.X, positions=data.positions)

@@ -1,7 +1,7 @@
 """Traces one small default fit and draws its walk through the package: ``python docs/walk.py`` writes docs/images/walk.svg.
 
-The walk goes down three levels of calls above the kernels. Each step stands in the column of its part of the package; a line that
-changes column is a change of layer. It also prints how many functions, files and changes of layer the whole fit passes.
+The walk goes down three levels of calls above the kernels. Each step stands in the column of its part of the package; a line
+that changes column is a change of layer. It also prints how many functions, files and changes of layer the whole fit passes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,17 @@ from mcgta.datasets import make_series
 
 ROOT = Path(mcgta.__file__).parent
 PICTURE = Path(__file__).parent / "images" / "walk.svg"
-COLUMNS = ("estimator", "fit", "pipeline", "observations", "positions", "selection", "stages", "clustering", "inference")
+COLUMNS = (
+    "estimator",
+    "fit",
+    "pipeline",
+    "observations",
+    "positions",
+    "selection",
+    "stages",
+    "clustering",
+    "inference",
+)
 HIDDEN = ("kernels", "runtime", "settings")
 DEPTH = 3
 WIDTH = 150
@@ -120,9 +130,11 @@ def draw(walk: Walk) -> str:
         x = 20 + WIDTH * columns.index(step.part)
         y = 44 + HEIGHT * row
         if before is not None:
-            parts.append(f'<path d="M{before[0]} {before[1]} L{x} {y - 4}" stroke="#4477aa" stroke-width="0.8" fill="none"/>')
+            parts.append(
+                f'<path d="M{before[0]} {before[1]} L{x} {y - 4}" stroke="#4477aa" stroke-width="0.8" fill="none"/>'
+            )
         shade = ("#4477aa", "#88aacc", "#ccddee")[step.depth]
-        often = f" ×{step.times}" if step.times > 1 else ""
+        often = f" x {step.times}" if step.times > 1 else ""
         parts.append(f'<circle cx="{x}" cy="{y - 4}" r="4" fill="{shade}"/>')
         parts.append(f'<text x="{x + 8}" y="{y}">{escape(step.name)}{often}</text>')
         before = (x, y - 4)
@@ -134,8 +146,8 @@ def main() -> None:
     walk = trace()
     PICTURE.write_text(draw(walk))
     print(  # noqa: T201 - this is what it is run for
-        f"{len(walk.functions)} functions in {len(walk.files)} files above kernels; {walk.changes} changes of layer in the first "
-        f"{DEPTH} levels"
+        f"{len(walk.functions)} functions in {len(walk.files)} files above kernels; {walk.changes} changes of layer in the "
+        f"first {DEPTH} levels"
     )
 
 

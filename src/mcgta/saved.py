@@ -185,8 +185,8 @@ def _check_sizes(state: dict[str, Any]) -> None:
 
 
 def _check_positions(positions: Positions) -> None:
-    if not np.abs(positions.coordinates).max(initial=0.0) <= _LARGEST:
-        raise ValueError(f"positions must be finite and at most {_LARGEST:g} in size")
+    if not np.abs(positions.coordinates).max(initial=0.0) <= _MAX_FEATURE:
+        raise ValueError(f"positions must be finite and at most {_MAX_FEATURE:g} in size")
     if positions.matrix is not None and not positions.matrix.min(initial=0.0) >= 0:
         raise ValueError("distances of positions must be numbers >= 0")
 

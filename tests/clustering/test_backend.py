@@ -16,7 +16,6 @@ from mcgta.settings import Settings
 from mcgta.stages import LocalModels
 from mcgta.stages.dissimilarity.registry import get_dissimilarity
 
-
 TREE = {"table_rows": 0}
 """Options with which fits of any size take the tree, or tiles."""
 

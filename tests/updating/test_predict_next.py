@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from mcgta import MCGTA
-from mcgta.datasets import make_regions, make_series
+from mcgta.datasets import make_series
 
 FOLDER = Path(os.environ.get("MCGTA_DATA", Path(__file__).parents[3] / "shared" / "data"))
 UNLIKE = "unlike anything in the fit"
@@ -66,8 +66,11 @@ def test_none_of_the_next_rows_of_a_series_is_noise(next_rows):
 
 @pytest.mark.slow
 def test_a_state_that_the_fit_has_not_seen_is_told_of_and_nothing_else_is(next_rows):
-    unseen = [set(data.labels[FITTED:]) > set(data.labels[:FITTED]) or bool(
-        set(data.labels[FITTED:]) - set(data.labels[:FITTED])) for data, *_ in next_rows]
+    unseen = [
+        set(data.labels[FITTED:]) > set(data.labels[:FITTED])
+        or bool(set(data.labels[FITTED:]) - set(data.labels[:FITTED]))
+        for data, *_ in next_rows
+    ]
     told = [any(UNLIKE in said for said in messages) for *_, messages in next_rows]
     assert unseen[0]
     assert told == unseen
