@@ -46,7 +46,7 @@ def draw_regions(ax: Axes) -> None:
     data = make_regions(1500, n_clusters=5, random_state=3)
     model = MCGTA(progress=False).fit(data.X, positions=data.positions)
     colours = np.array(COLOURS)[model.labels_]
-    ax.scatter(*data.positions.T, s=6, c=colours, lw=0)
+    ax.scatter(data.positions[:, 0], data.positions[:, 1], s=6, c=colours, lw=0)
     ax.set(xticks=[], yticks=[], aspect="equal", title=f"places on a map: {model.n_clusters_} regions")
 
 

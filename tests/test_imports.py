@@ -10,74 +10,11 @@ from pathlib import Path
 import pytest
 
 import mcgta
+from layers import LAYERS
 
 ROOT = Path(mcgta.__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
 
-# Lower layers first. A module may import from its own layer and from lower ones; the longest prefix names its layer.
-LAYERS = [
-    ["runtime.types", "__version__"],  # the version is a text that every module may read
-    ["kernels"],
-    ["runtime"],
-    ["datasets"],  # beside the rest, which does not know of them
-    ["positions.tables"],
-    ["positions.degrees", "positions.distances"],
-    ["positions.metrics"],
-    ["positions.positions"],
-    ["positions.reading", "positions.extent"],
-    ["features", "clustering.labels"],  # plain functions of columns and of labels
-    ["stages.neighborhoods"],
-    ["stages.shared_neighbors", "updating.surroundings"],
-    ["stages.covariance", "stages.lags", "stages.prior"],
-    ["stages.local_models"],
-    ["stages.dissimilarity.dissimilarity"],
-    ["stages.dissimilarity.kind", "stages.dissimilarity.model_parts"],
-    ["stages.dissimilarity.wasserstein2"],
-    ["stages.dissimilarity"],
-    ["stages.dissimilarity.registry"],
-    ["stages.dissimilarity.compare"],
-    ["stages.semivariogram.models"],
-    ["stages.semivariogram.curve", "stages.semivariogram.plot"],
-    ["stages.semivariogram.fitting"],
-    ["stages.semivariogram.binning"],
-    ["stages.semivariogram.tree_counts"],
-    ["stages.semivariogram.pair_counts"],
-    ["stages.semivariogram.empirical"],
-    ["stages.loss"],
-    ["clustering.neighbor_search"],
-    ["clustering.brute_force", "clustering.model_tree"],
-    ["clustering.tree_search"],
-    ["clustering.tree_anchors"],
-    ["clustering.clustering", "clustering.linkage", "clustering.condensed_tree"],
-    ["clustering.membership", "clustering.clusterer"],
-    ["clustering.dbscan", "clustering.hdbscan", "clustering.optics", "clustering.by_object"],
-    ["clustering.registry", "clustering.backend"],
-    ["inference.null_distribution"],
-    ["inference.significance"],
-    ["inference.pair_test"],
-    ["selection.tails"],
-    ["selection.field"],
-    ["selection.scoring"],
-    ["selection.relabelling", "selection.overdispersion", "selection.starts"],
-    ["selection.merging", "selection.noise", "selection.region_overlap"],
-    ["selection.search"],
-    ["selection.choice", "selection.cluster_models"],
-    ["selection.probabilities"],
-    ["observations"],
-    ["settings"],
-    ["selection.evidence", "updating.joining", "updating.by_models", "updating.unlike", "baselines"],
-    ["pipeline"],
-    ["selection.auto", "updating.by_density"],
-    ["fit"],
-    ["refit", "saved", "updating.append", "updating.predict"],
-    ["validation.agreement", "validation.blocks", "validation.shelf"],
-    ["validation.labels", "validation.grid"],
-    ["validation.fits", "validation.scores", "validation.sampling"],
-    ["estimator"],
-    ["validation.result", "validation.stability"],
-    ["validation.tune"],
-    ["cli"],
-    ["__init__", "__main__"],
-]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 
@@ -151,3 +88,8 @@ def test_plotting_without_matplotlib_says_what_to_install() -> None:
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'mcgta[plot]'" in done.stderr
+
+
+def test_the_page_on_architecture_shows_these_layers():
+    done = subprocess.run([sys.executable, DOCS / "map.py", "--check"], check=False)
+    assert done.returncode == 0, "python docs/map.py writes docs/architecture.md anew"

@@ -38,6 +38,7 @@ from mcgta.pipeline import (
     search_neighbors,
     semivariogram_key,
 )
+from mcgta.positions.surroundings import Surroundings
 from mcgta.runtime.config import get_config
 from mcgta.runtime.progress import note, stage
 from mcgta.runtime.types import Array, Index, Labels
@@ -54,7 +55,6 @@ from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
 from mcgta.stages.prior import MixturePrior
 from mcgta.stages.semivariogram.curve import Semivariogram
-from mcgta.updating.surroundings import Surroundings
 
 CLUSTERER = "clusterer"
 EVIDENCE = "evidence"

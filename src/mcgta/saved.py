@@ -161,8 +161,6 @@ def _check_sizes(state: dict[str, Any]) -> None:
         raise ValueError(f"features {X.shape} do not fit {count} positions")
     if not np.isfinite(X).all() or np.abs(X).max(initial=0.0) > _MAX_FEATURE:
         raise ValueError("features must be finite, and not too large to square")
-    if not np.abs(state["positions"].coordinates).max(initial=0.0) <= _MAX_COORDINATE:
-        raise ValueError("positions must be finite, and not too large to square")
     spreads = state["spreads"]
     if spreads is not None and (spreads.shape != X.shape[1:] or spreads.dtype != np.float64 or not (spreads > 0).all()):
         raise ValueError("spreads must be a number above zero for each feature")
@@ -185,8 +183,8 @@ def _check_sizes(state: dict[str, Any]) -> None:
 
 
 def _check_positions(positions: Positions) -> None:
-    if not np.abs(positions.coordinates).max(initial=0.0) <= _MAX_FEATURE:
-        raise ValueError(f"positions must be finite and at most {_MAX_FEATURE:g} in size")
+    if not np.abs(positions.coordinates).max(initial=0.0) <= _MAX_COORDINATE:
+        raise ValueError(f"positions must be finite and at most {_MAX_COORDINATE:g} in size")
     if positions.matrix is not None and not positions.matrix.min(initial=0.0) >= 0:
         raise ValueError("distances of positions must be numbers >= 0")
 

@@ -17,6 +17,7 @@ from mcgta.clustering.tree_search import TreeSearch
 from mcgta.observations import sort_observations
 from mcgta.positions.metrics import SpaceTime
 from mcgta.positions.reading import read_positions
+from mcgta.positions.surroundings import Surroundings
 from mcgta.stages import (
     compare_models,
     empirical_semivariogram,
@@ -28,7 +29,6 @@ from mcgta.stages.lags import stack_lags
 from mcgta.stages.loss import Loss
 from mcgta.updating.by_density import find_neighborhoods_of_new
 from mcgta.updating.joining import join_new, read_new
-from mcgta.updating.surroundings import Surroundings
 
 PLACES = ("steps", "irregular", "plane", "sphere", "spacetime", "globe and time")
 

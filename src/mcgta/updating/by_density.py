@@ -13,6 +13,7 @@ from mcgta.clustering.tree_search import TreeSearch
 from mcgta.observations import Observations
 from mcgta.pipeline import compare, make_loss, models_on
 from mcgta.positions.positions import Positions
+from mcgta.positions.surroundings import Surroundings
 from mcgta.runtime.parallel import tiles
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Labels
@@ -22,7 +23,6 @@ from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighbor
 from mcgta.stages.prior import MixturePrior
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.updating.joining import Joined
-from mcgta.updating.surroundings import Surroundings
 
 _TABLE_ENTRIES = 2**22  # losses to all anchors that are held at a time
 

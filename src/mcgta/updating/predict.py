@@ -9,6 +9,7 @@ import numpy as np
 
 from mcgta.clustering.membership import Membership
 from mcgta.fit import Fit
+from mcgta.positions.surroundings import Surroundings
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.selection.cluster_models import ClusterModels
@@ -16,7 +17,6 @@ from mcgta.selection.field import LISTED
 from mcgta.updating.by_density import DensityReference, anchor_tree, place_by_density
 from mcgta.updating.by_models import Placed, SeriesContext, place_by_models
 from mcgta.updating.joining import Joined, New, join_new, read_new
-from mcgta.updating.surroundings import Surroundings
 from mcgta.updating.unlike import warn_of_unlike
 
 _FEW = 5  # observations that are no reason to warn
