@@ -8,9 +8,10 @@ change, the levels of a grid, and what results of earlier stages can be used aga
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ from mcgta.stages.neighborhoods import KERNELS
 from mcgta.stages.prior import GaussianMixturePrior
 from mcgta.stages.semivariogram.binning import MAX_BINS, check_bins
 from mcgta.stages.semivariogram.curve import Semivariogram
-from mcgta.stages.semivariogram.models import MODELS
+from mcgta.stages.semivariogram.models import EMPIRICAL, MODELS
 
 STAGES = ("positions", "models", "dissimilarity", "semivariogram", "loss", "clustering", "labels", "work")
 """Stages that a setting belongs to, in the order of the pipeline; "work" is how it is done, and changes no result."""
@@ -37,12 +38,28 @@ REFINEMENTS = ("auto", "none", "noise", "all")
 _NO_PLAIN_VALUE = object()
 
 
+class Names(Collection[str]):
+    """The names of several registries, which may grow after this module was imported."""
+
+    def __init__(self, *registries: Collection[str]) -> None:
+        self._registries = registries
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(self._registries)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in names for names in self._registries)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._registries))
+
+
 def _setting(default: Any, rule: Rule, stage: str, plain: Any = _NO_PLAIN_VALUE) -> Any:
     """Declare a setting; ``plain`` is what "auto" means where nothing is searched."""
     return field(default=default, metadata={"rule": rule, "stage": stage, "plain": plain})
 
 
-_DISSIMILARITY = Rule(words=("auto", *DISSIMILARITIES), function=True, kinds=(Kind, np.ndarray))
+_DISSIMILARITY = Rule(words=Names(("auto",), DISSIMILARITIES), function=True, kinds=(Kind, np.ndarray))
 _RANDOM = Rule(integer=(0, 2**32 - 1), none=True, kinds=(np.random.RandomState, np.random.Generator))
 
 
@@ -56,14 +73,14 @@ class Settings:
     lags: int = _setting(0, Rule(integer=(0, INF)), "models")
     standardize: bool | str = _setting("auto", Rule(words=("auto",), flag=True), "models")
     covariance: Any = _setting(
-        "graphical_lasso", Rule(words=COVARIANCES, method=("fit", "a window of features")), "models"
+        "graphical_lasso", Rule(words=COVARIANCES, kinds=(CovarianceEstimator,), method=("fit", "a window of features")), "models"
     )
     alpha: float = _setting(0.01, Rule(real=(0, INF)), "models")
     prior: Any = _setting(None, Rule(words=("gmm",), none=True, kinds=(GaussianMixturePrior,)), "models")
     dissimilarity: Any = _setting("auto", _DISSIMILARITY, "dissimilarity", "wasserstein2")
     metric: Any = _setting("auto", Rule(words=METRICS, function=True, kinds=(Metric,)), "positions")
     semivariogram: Any = _setting(
-        "spherical", Rule(words=(*MODELS, "empirical"), kinds=(Semivariogram,)), "semivariogram"
+        "spherical", Rule(words=Names(MODELS, (EMPIRICAL,)), kinds=(Semivariogram,)), "semivariogram"
     )
     bins: Any = _setting(40, Rule(integer=(4, MAX_BINS), edges=True), "semivariogram")
     max_lag: float | None = _setting(None, Rule(real=(0, INF), above=True, none=True), "semivariogram")
@@ -71,7 +88,7 @@ class Settings:
     margin: float | str = _setting("auto", Rule(words=("auto",), real=(-INF, INF), level=True), "loss", 0.0)
     penalty: str = _setting("within_range", Rule(words=PENALTIES), "loss")
     clusterer: Any = _setting(
-        "dbscan", Rule(words=CLUSTERERS, method=("fit_predict", "a precomputed matrix")), "clustering"
+        "dbscan", Rule(words=CLUSTERERS, kinds=(Clusterer,), method=("fit_predict", "a precomputed matrix")), "clustering"
     )
     eps: float | str = _setting("auto", Rule(words=("auto",), real=(0, INF), level=True), "clustering")
     min_samples: int | str = _setting("auto", Rule(words=("auto",), integer=(1, INF)), "clustering")

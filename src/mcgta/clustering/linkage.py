@@ -17,6 +17,10 @@ from mcgta.kernels.tree.hierarchy import labels_at, single_linkage
 from mcgta.runtime.types import Array, Index, Labels
 
 
+class ImpossibleCutError(ValueError):
+    """No radius gives the clusters that are asked for."""
+
+
 class RadiusCut(NamedTuple):
     """The labels (N,) of DBSCAN at a radius."""
 
@@ -47,7 +51,7 @@ class SingleLinkage:
     def of(cls, search: NeighborSearch, min_samples: int) -> SingleLinkage:
         """Make it for places that are dense with ``min_samples`` observations."""
         if not 1 <= min_samples <= len(search):
-            raise ValueError(
+            raise ImpossibleCutError(
                 f"min_samples={min_samples} must be from 1 to the number of observations, {len(search)}: else no place is dense"
             )
         tree = search.spanning_tree(min_samples)
@@ -92,7 +96,7 @@ class SingleLinkage:
             if labels.max(initial=-1) + 1 == n_clusters and (best is None or key < best[0]):
                 best = key, RadiusCut(labels, eps)
         if best is None:
-            raise ValueError(self._why_not(n_clusters, min_cluster_size, most))
+            raise ImpossibleCutError(self._why_not(n_clusters, min_cluster_size, most))
         return best[1]
 
     def _attach_by(self, pairs: CloserPairs, eps: float, min_cluster_size: int) -> Labels:

@@ -20,6 +20,8 @@ CLUSTERERS: dict[str, Clusterer] = {clusterer.name: clusterer for clusterer in (
 
 def get_clusterer(clusterer: Any) -> Clusterer:
     """Return the clusterer of a name, or of an object with ``fit_predict`` that takes a precomputed matrix."""
+    if isinstance(clusterer, Clusterer):
+        return clusterer
     if isinstance(clusterer, str) and clusterer in CLUSTERERS:
         return CLUSTERERS[clusterer]
     is_object = not isinstance(clusterer, (str, type)) and callable(getattr(clusterer, "fit_predict", None))

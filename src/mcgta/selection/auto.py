@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mcgta.clustering.labels import drop_small
+from mcgta.clustering.linkage import ImpossibleCutError
 from mcgta.clustering.neighbor_search import NeighborSearch
 from mcgta.observations import Observations
 from mcgta.pipeline import Prepared, StageCache, choose_backend_for, cluster, open_search, prepare
@@ -134,6 +135,7 @@ class Trials:
         self._compared = compared
         self._cache = cache
         self._noise = ASSIGN if settings.refine == "noise" else CLASS
+        self._impossible: ImpossibleCutError | None = None
 
     def best(self) -> Trial:
         """Try settings, each at several radii, changing one at a time; return the labelling with the most evidence."""
@@ -142,16 +144,31 @@ class Trials:
         with stage("settings") as advance:
             best = self._try(setting)
             advance(1)
+            if best is None:
+                best, setting = self._first_possible(open_values, setting)
             for name in self._worth_varying(open_values, best):
                 for value in dict.fromkeys(open_values.get(name, ())):
                     if value == setting[name]:
                         continue
                     other = self._try({**setting, name: value})
                     advance(1)
-                    if self._rank(other) > self._rank(best):
+                    if other is not None and self._rank(other) > self._rank(best):
                         best = other
                         setting = {**setting, name: value}
         return best
+
+    def _first_possible(
+        self, open_values: dict[str, tuple[Any, ...]], setting: dict[str, Any]
+    ) -> tuple[Trial, dict[str, Any]]:
+        """Return a trial with the number of clusters asked for, and its setting, one value changed; raise where there is none."""
+        for name, values in open_values.items():
+            for value in values[1:]:
+                other = {**setting, name: value}
+                trial = self._try(other)
+                if trial is not None:
+                    return trial, other
+        assert self._impossible is not None
+        raise self._impossible
 
     def _level(self, trial: Trial) -> float:
         return self._compared.log_evidence(trial.scored)
@@ -186,8 +203,11 @@ class Trials:
             return list(open_values)
         return ["n_neighbors"] if self._settings.wants_clusterer else []
 
-    def _try(self, setting: dict[str, Any]) -> Trial:
-        """Cluster with one setting at several radii; return the best labelling, noise treated as it will be."""
+    def _try(self, setting: dict[str, Any]) -> Trial | None:
+        """Cluster with one setting at several radii; return the best labelling, noise treated as it will be.
+
+        None where the clusterer cannot have the number of clusters that is asked for.
+        """
         values = {**setting, "n_neighbors": int(setting.get("n_neighbors", self._data.n_neighbors))}
         if "min_samples" in values:  # a share, until it is known of what
             values["min_samples"] = max(2, round(values["min_samples"] * values["n_neighbors"]))
@@ -210,7 +230,6 @@ class Trials:
             if best is None or none_yet or self._rank(trial) > self._rank(best):
                 best = trial
                 none_yet = count == 0
-        assert best is not None
         return best
 
     def _prepare(self, values: dict[str, Any]) -> tuple[Prepared, NeighborSearch]:
@@ -228,6 +247,12 @@ class Trials:
             yield setting, prepared.spread_out(labels)
 
     def _proposals(self, prepared: Prepared, search: NeighborSearch) -> Iterator[tuple[dict[str, Any], Labels]]:
+        if self._compared.wanted is not None:  # the clusterer is cut there, so no radius is left to choose
+            try:
+                return iter([({}, cluster(prepared, search).labels)])
+            except ImpossibleCutError as error:
+                self._impossible = error
+                return iter(())
         if prepared.min_samples > len(search) or len(search) > MOST_SCORED:
             clustering = cluster(prepared, search)
             return iter([({"eps": "auto" if np.isnan(clustering.eps) else clustering.eps}, clustering.labels)])

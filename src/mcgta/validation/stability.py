@@ -47,7 +47,7 @@ _TOLD = {
         "are untested",
         ": found again where drawn, but in little more than one block, which is drawn as a whole or not at all",
     ),
-    "doubtful": ("is doubtful", "are doubtful", ": there is something, but who belongs to it is uncertain"),
+    "doubtful": ("is doubtful", "are doubtful", ": there is something, but its members are uncertain"),
     "dissolved": ("dissolves", "dissolve", ": not found again"),
 }
 
