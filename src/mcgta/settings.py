@@ -73,7 +73,9 @@ class Settings:
     lags: int = _setting(0, Rule(integer=(0, INF)), "models")
     standardize: bool | str = _setting("auto", Rule(words=("auto",), flag=True), "models")
     covariance: Any = _setting(
-        "graphical_lasso", Rule(words=COVARIANCES, kinds=(CovarianceEstimator,), method=("fit", "a window of features")), "models"
+        "graphical_lasso",
+        Rule(words=COVARIANCES, kinds=(CovarianceEstimator,), method=("fit", "a window of features")),
+        "models",
     )
     alpha: float = _setting(0.01, Rule(real=(0, INF)), "models")
     prior: Any = _setting(None, Rule(words=("gmm",), none=True, kinds=(GaussianMixturePrior,)), "models")
@@ -88,7 +90,9 @@ class Settings:
     margin: float | str = _setting("auto", Rule(words=("auto",), real=(-INF, INF), level=True), "loss", 0.0)
     penalty: str = _setting("within_range", Rule(words=PENALTIES), "loss")
     clusterer: Any = _setting(
-        "dbscan", Rule(words=CLUSTERERS, kinds=(Clusterer,), method=("fit_predict", "a precomputed matrix")), "clustering"
+        "dbscan",
+        Rule(words=CLUSTERERS, kinds=(Clusterer,), method=("fit_predict", "a precomputed matrix")),
+        "clustering",
     )
     eps: float | str = _setting("auto", Rule(words=("auto",), real=(0, INF), level=True), "clustering")
     min_samples: int | str = _setting("auto", Rule(words=("auto",), integer=(1, INF)), "clustering")

@@ -66,11 +66,10 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A labelling of the clusterer, scored, the settings that give it, and whether it has as many clusters as are wanted."""
+    """A labelling of the clusterer, scored, and the settings that give it."""
 
     scored: Scored
     settings: dict[str, Any]
-    fits: bool = True
 
 
 def is_searchable(settings: Settings, data: Observations) -> bool:
@@ -111,9 +110,7 @@ def select(settings: Settings, data: Observations, cache_of_fit: StageCache) -> 
         # Where neither is clearly ahead, refined labels are better for giving every observation a cluster.
         refined = compared.log_evidence(result.best) >= compared.log_evidence(best.scored) - CLOSE_NATS
     compared = Comparison(field, result, one, None if best is None else best.scored, refined, wanted)
-    values = dict(best.settings) if best is not None else {"n_neighbors": data.n_neighbors}
-    if wanted is not None and settings.wants_clusterer:
-        values.pop("eps", None)  # the clusterer is cut where it has that many clusters
+    values = best.settings if best is not None else {"n_neighbors": data.n_neighbors}
     chosen = settings.having(**values).plain()
     return Selection(chosen, explain(compared, {name: getattr(chosen, name) for name in SEARCHED}), compared)
 
@@ -152,7 +149,7 @@ class Trials:
                         continue
                     other = self._try({**setting, name: value})
                     advance(1)
-                    if other is not None and self._rank(other) > self._rank(best):
+                    if other is not None and self._level(other) > self._level(best):
                         best = other
                         setting = {**setting, name: value}
         return best
@@ -160,7 +157,7 @@ class Trials:
     def _first_possible(
         self, open_values: dict[str, tuple[Any, ...]], setting: dict[str, Any]
     ) -> tuple[Trial, dict[str, Any]]:
-        """Return a trial with the number of clusters asked for, and its setting, one value changed; raise where there is none."""
+        """Return a trial with the number of clusters asked for, and its setting, one value changed; raise where none has."""
         for name, values in open_values.items():
             for value in values[1:]:
                 other = {**setting, name: value}
@@ -172,9 +169,6 @@ class Trials:
 
     def _level(self, trial: Trial) -> float:
         return self._compared.log_evidence(trial.scored)
-
-    def _rank(self, trial: Trial) -> tuple[bool, float]:
-        return trial.fits, self._level(trial)
 
     def _open_values(self) -> dict[str, tuple[Any, ...]]:
         """Return the values to try of each setting that is left open, the first one first."""
@@ -225,9 +219,8 @@ class Trials:
             large = drop_small(labels, max(field.d + 2, len(field) // SMALLEST_SHARE))
             ways = score_each_way(field, large, ways=(self._noise,), kinds=known.kinds, tails=known.tails)
             (scored,) = ways.values()
-            wanted = self._compared.wanted
-            trial = Trial(scored, {**values, **more}, fits=wanted is None or count == wanted)
-            if best is None or none_yet or self._rank(trial) > self._rank(best):
+            trial = Trial(scored, {**values, **more})
+            if best is None or none_yet or self._level(trial) > self._level(best):
                 best = trial
                 none_yet = count == 0
         return best
