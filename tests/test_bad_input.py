@@ -441,7 +441,7 @@ def test_local_models_of_other_observations_are_refused(series, rows, width):
 @pytest.mark.parametrize("value", [3, "models", np.zeros((3, 2)), LocalModels], ids=["int", "text", "array", "class"])
 def test_what_are_no_local_models_is_refused(series, value):
     fitted = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X)
-    with pytest.raises(ValueError, match=r"local_models=.* must be LocalModels, such as local_models_ of a fit"):
+    with pytest.raises(ValueError, match=r"(?s)local_models=.* must be LocalModels, such as local_models_ of a fit"):
         fitted.refit(local_models=value)
 
 

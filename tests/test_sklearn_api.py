@@ -22,7 +22,6 @@ EXPECTED = {
     "check_methods_sample_order_invariance": f"it shuffles the rows of predict; {ROW_ORDER_IS_TIME}",
     "check_methods_subset_invariance": "it predicts single rows; a model of a row needs its neighbours in time",
 }
-FOUND_BY_SEARCH = {"check_clustering"}  # labels that have nothing to do with the order of the rows
 
 
 def outcomes(estimator: MCGTA) -> dict[str, str]:
@@ -40,20 +39,21 @@ def outcomes(estimator: MCGTA) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
-        pytest.param({"eps": 0.5}, set(EXPECTED), id="dbscan"),
-        pytest.param({}, set(EXPECTED) - FOUND_BY_SEARCH, id="search"),
+        pytest.param({"refine": "none"}, set(EXPECTED), id="dbscan"),
+        pytest.param({"eps": 0.5}, set(), id="radius"),  # the checks set n_clusters, so labels are by evidence here
+        pytest.param({}, set(), id="search"),
     ],
 )
-def test_every_check_of_scikit_learn_passes_but_the_explained_ones(
-    params: dict[str, float], expected: set[str]
-) -> None:
+def test_every_check_of_scikit_learn_passes_but_the_explained_ones(params: dict[str, Any], expected: set[str]) -> None:
     said = outcomes(MCGTA(**params))
     assert {name: said[name] for name in said if said[name].startswith("failed") and name not in expected} == {}
     assert {name for name in said if said[name].startswith("failed")} == expected  # none without need
     assert len(said) > 35
 
 
-@pytest.mark.parametrize("params", [{"clusterer": "hdbscan", "eps": 0.0}, {"clusterer": "optics", "eps": 0.5}])
+@pytest.mark.parametrize(
+    "params", [{"clusterer": "hdbscan", "refine": "none"}, {"clusterer": "optics", "refine": "none"}]
+)
 def test_the_checks_pass_with_other_clusterers(params: dict[str, Any]) -> None:
     said = outcomes(MCGTA(**params))
     failed = {name: outcome for name, outcome in said.items() if outcome.startswith("failed")}

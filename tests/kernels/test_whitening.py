@@ -120,6 +120,18 @@ def test_rows_at_one_place_without_a_nugget_stay_finite():
     assert all(np.isfinite(part).all() for part in out)
 
 
+def test_rows_infinitely_far_away_tell_nothing():
+    rng = np.random.default_rng(5)
+    side = np.repeat([0, 1], 10)
+    near = cdist(*[rng.uniform(0, 4, (20, 2))] * 2)
+    X, labels = rng.normal(size=(2, 20)), np.zeros(20, dtype=np.int64)
+    apart = np.where(side[:, None] == side, near, np.inf)
+    found = whiten_all(X, naive.list_rows(apart, 16), labels)
+    expected = whiten_all(X, naive.list_rows(near, 16, keep=lambda i, j: j < i and side[i] == side[j]), labels)
+    for one, two in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-9)
+
+
 @given(seed=SEEDS, clusters=st.integers(1, 3))
 @SOME
 def test_the_profile_is_the_likelihood_at_the_best_means_and_variances(seed, clusters):

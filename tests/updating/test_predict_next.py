@@ -74,3 +74,79 @@ def test_a_state_that_the_fit_has_not_seen_is_told_of_and_nothing_else_is(next_r
     told = [any(UNLIKE in said for said in messages) for *_, messages in next_rows]
     assert unseen[0]
     assert told == unseen
+
+
+# ---------------------------------------------------------------------- real measurements
+
+PIECE = 4160
+
+
+@pytest.fixture(scope="module")
+def vehicle():
+    """Predictions of the last quarter of four pieces of a drive, each standardised."""
+    path = FOLDER / "vehicle.npz"
+    if not path.exists():
+        pytest.skip("the benchmark data are not at hand; MCGTA_DATA names their folder")
+    with np.load(path) as arrays:
+        X = arrays["X"].astype(float)
+    rows = []
+    for first in range(0, 4 * PIECE, PIECE):
+        piece = X[first : first + PIECE]
+        piece = (piece - piece.mean(axis=0)) / piece.std(axis=0)
+        rows.append(predict_next(piece, 3 * PIECE // 4, positions=np.arange(float(PIECE))))
+    return rows
+
+
+@pytest.mark.slow
+def test_the_last_quarter_of_a_drive_gets_the_labels_of_a_fit_on_all(vehicle):
+    last = 3 * PIECE // 4
+    scores = [adjusted_rand_score(whole.labels_[last:], labels) for _, whole, labels, _ in vehicle]
+    assert np.mean(scores) >= 0.8
+    told = [any(UNLIKE in said for said in messages) for *_, messages in vehicle]
+    assert all(told[k] for k in range(4) if scores[k] < 0.8)  # where it goes wrong the user is warned
+
+
+@pytest.mark.slow
+def test_noise_in_the_last_quarter_of_a_drive_is_at_most_twice_that_of_the_fit(vehicle):
+    for part, _, labels, _ in vehicle:
+        assert np.mean(labels < 0) <= 2 * part.noise_share_
+
+
+# ---------------------------------------------------------------------- maps
+
+MAPS = range(6)
+
+
+def predict_rows(data, new, groups=None):
+    """Fit the other rows of a map and all; return the fit on all and the labels of the new rows."""
+    where = {"positions": data.positions} if groups is None else {"positions": data.positions, "groups": groups}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = MCGTA().fit(data.X, **where)
+        part = MCGTA().fit(data.X[~new], **{name: values[~new] for name, values in where.items()})
+        labels = part.predict(data.X[new], **{name: values[new] for name, values in where.items()})
+    return whole.labels_[new], labels
+
+
+@pytest.mark.slow
+def test_places_between_those_of_a_fit_get_the_labels_of_a_fit_on_all():
+    scores = []
+    for seed in MAPS:
+        data = make_regions(1500, random_state=seed)
+        expected, labels = predict_rows(data, np.random.default_rng(seed).random(1500) < 0.5)
+        assert (labels >= 0).all()
+        scores.append(adjusted_rand_score(expected, labels))
+    assert np.mean(scores) >= 0.85
+    assert min(scores) >= 0.7
+
+
+@pytest.mark.slow
+def test_a_third_slide_gets_the_labels_of_a_fit_on_three():
+    scores = []
+    for seed in MAPS:
+        data = make_regions(1500, random_state=seed)
+        slides = np.random.default_rng(seed).integers(0, 3, 1500)
+        expected, labels = predict_rows(data, slides == 2, slides)
+        assert (labels >= 0).all()
+        scores.append(adjusted_rand_score(expected, labels))
+    assert np.mean(scores) >= 0.7
