@@ -93,3 +93,27 @@ def test_plotting_without_matplotlib_says_what_to_install() -> None:
 def test_the_page_on_architecture_shows_these_layers():
     done = subprocess.run([sys.executable, DOCS / "map.py", "--check"], check=False)
     assert done.returncode == 0, "python docs/map.py writes docs/architecture.md anew"
+
+
+def loaded(code: str) -> set[str]:
+    """Return the modules that are loaded after some code, in a process of its own."""
+    printing = f"{code}; import sys; print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", printing], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_the_package_itself_loads_nothing():
+    assert not loaded("import mcgta") & {"numpy", "scipy", "sklearn", "numba", "mcgta.estimator"}
+
+
+def test_data_sets_do_not_load_the_estimator():
+    modules = loaded("import mcgta.datasets")
+    assert not modules & {"mcgta.estimator", "mcgta.pipeline", "mcgta.settings", "mcgta.fit"}
+    assert not any(name.startswith("mcgta.selection") for name in modules)
+
+
+def test_every_public_name_is_where_it_is_said_to_be():
+    assert sorted(mcgta._HOMES) == sorted(mcgta.__all__)
+    assert len(mcgta.__all__) <= 18
+    for name in mcgta.__all__:
+        assert getattr(mcgta, name).__name__ == name

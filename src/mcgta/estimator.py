@@ -10,10 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mcgta.clustering.condensed_tree import CondensedTree, condensed_tree
 from mcgta.clustering.membership import Membership
 from mcgta.fit import Fit, fit_observations
 from mcgta.inference.pair_test import GoodnessOfFit, PairTest, calibrated_test, labelling_test, pair_test
 from mcgta.observations import align_positions, read_features
+from mcgta.pipeline import smallest_cluster
 from mcgta.refit import labels_with, refit
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.parallel import threads
@@ -519,6 +521,16 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """Merges of core observations with growing radius, as SciPy writes a linkage, over the rows with a model."""
         linkage = self._fit.derived.linkage
         return np.empty((0, 4)) if linkage is None else linkage.linkage.copy()
+
+    @property
+    @_at_work
+    def condensed_tree_(self) -> CondensedTree:
+        """The condensed tree of HDBSCAN over the rows with a model, whatever the clusterer is."""
+        linkage = self._fit.derived.linkage
+        if linkage is None:
+            raise AttributeError("condensed_tree_ is not there: fewer observations have a model than min_samples")
+        size = smallest_cluster(self._fit.settings) or self._fit.min_samples
+        return condensed_tree(linkage.linkage, max(2, size))
 
     # ------------------------------------------------------------------ for scikit-learn, files and pickles
 

@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from mcgta import MCGTA
-from mcgta.datasets import make_series
+from mcgta.datasets import make_regions, make_series
 
 FOLDER = Path(os.environ.get("MCGTA_DATA", Path(__file__).parents[3] / "shared" / "data"))
 UNLIKE = "unlike anything in the fit"
