@@ -595,3 +595,19 @@ def test_names_of_features_are_checked(series):
     assert model.labels_.size == 120
     with pytest.raises(ValueError, match="feature names"):
         model.append(frame.rename(columns={"wet": "loud"}))
+
+
+def test_a_given_number_of_clusters_is_kept_when_observations_are_added(series):
+    model = MCGTA(n_clusters=2, refine="none", n_neighbors=6).fit(series.X[:100], positions=series.positions[:100])
+    model.append(series.X[100:], positions=series.positions[100:])
+    assert model.n_clusters_ == 2
+    assert model.labels_.size == 120
+
+
+def test_a_table_of_dissimilarities_takes_no_new_rows(series):
+    table = np.abs(series.X[:60, None, 0] - series.X[None, :60, 0])
+    model = MCGTA(n_neighbors=6, dissimilarity=table, eps=0.5).fit(series.X[:60], positions=series.positions[:60])
+    with pytest.raises(ValueError, match="dissimilarity is a table of the rows of the fit"):
+        model.append(series.X[60:], positions=series.positions[60:])
+    with pytest.raises(ValueError, match="dissimilarity is a table of the rows of the fit"):
+        model.predict(series.X[60:], positions=series.positions[60:])

@@ -56,6 +56,8 @@ def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) ->
             "local_models: the models of this fit were passed in, so there is no telling how those of new observations are "
             "fitted; use fit"
         )
+    if fit.settings.kind.compares == "rows":
+        raise ValueError("dissimilarity is a table of the rows of the fit, so new rows cannot be added to it; use fit")
     settings = _settings_for(fit, refresh=refresh)
     count = len(fit.data.positions) + X.shape[0]
     listed = 2 * listed_neighbors(positions, settings)  # before and after
@@ -96,7 +98,8 @@ def _settings_for(fit: Fit, *, refresh: bool) -> Settings:
         return fit.settings
     values: dict[str, Any] = {"margin": fit.margin, "semivariogram": fit.semivariogram, "max_lag": None}
     settings = fit.settings
-    if settings.algorithm.needs_eps or read_level(settings.eps) is not None:
+    cut = settings.n_clusters != "auto" and settings.wants_clusterer  # at a radius of its own
+    if not cut and (settings.algorithm.needs_eps or read_level(settings.eps) is not None):
         values["eps"] = "auto" if np.isnan(fit.labelling.eps) else fit.labelling.eps
     return settings.having(**values)
 
