@@ -63,7 +63,7 @@ LAYERS = [
     ["validation.fits", "validation.scores", "validation.sampling"],
     ["estimator"],
     ["validation.result", "validation.stability"],
-    ["validation.tune"],
+    ["validation.tune", "loading"],
     ["cli"],
     ["__init__", "__main__"],
 ]

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mcgta.estimator import MCGTA
+    from mcgta.loading import load
     from mcgta.positions.metrics import SpaceTime
     from mcgta.positions.positions import Positions
     from mcgta.positions.reading import read_positions
-    from mcgta.runtime.archive import ArchiveError, load
+    from mcgta.runtime.archive import ArchiveError
     from mcgta.runtime.config import config_context, get_config
     from mcgta.selection.choice import ChoiceWarning
     from mcgta.selection.evidence import compare_labellings, evidence
@@ -41,7 +42,7 @@ _HOMES = {
     "config_context": "runtime.config",
     "evidence": "selection.evidence",
     "get_config": "runtime.config",
-    "load": "runtime.archive",
+    "load": "loading",
     "read_positions": "positions.reading",
     "stability": "validation.stability",
     "tune": "validation.tune",

@@ -43,7 +43,7 @@ class ArchiveError(ValueError):
 
 
 class Archived:
-    """Mixin: instances can be saved with :meth:`save` and read back with :func:`load`.
+    """Mixin: instances can be saved with :meth:`save` and read back with :func:`mcgta.load`.
 
     Dataclasses are stored by their fields; a field with ``metadata={"archive": False}`` must be None to be saved.
     Other classes give ``_archive_state`` and ``_from_archive_state``. A subclass must check the state that it is given,
@@ -99,8 +99,8 @@ def save(thing: Archived, path: str | os.PathLike[str]) -> None:
                 npy.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """Return the object that :meth:`save` wrote: a fitted estimator, local models, a semivariogram, ...
+def read_archive(path: str | os.PathLike[str]) -> Any:
+    """Return the object that :meth:`save` wrote, of a class whose module is imported; :func:`mcgta.load` knows all of them.
 
     Raises
     ------

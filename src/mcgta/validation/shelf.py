@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mcgta.positions.positions import Positions
-from mcgta.runtime.archive import Archived, ArchiveError, load
+from mcgta.runtime.archive import Archived, ArchiveError, read_archive
 from mcgta.runtime.types import Array
 from mcgta.stages.local_models import LocalModels
 
@@ -58,7 +58,7 @@ class Shelf:
         path = self._path(fingerprint)
         if path is None or not path.exists():
             return None
-        kept = load(path)
+        kept = read_archive(path)
         if not isinstance(kept, KeptModels) or kept.fingerprint != fingerprint:
             raise ArchiveError(
                 f"{path}: holds something other than the local models of these observations and parameters; delete it, or use "
