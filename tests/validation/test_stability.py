@@ -268,7 +268,7 @@ def test_the_words_say_what_became_of_each_cluster():
         "cluster 2 is fairly stable (Jaccard 0.80); "
         "cluster 6 is untested (Jaccard 0.99): found again where drawn, but in little more than one block, which is drawn as a "
         "whole or not at all; "
-        "cluster 3 is doubtful (Jaccard 0.60): there is something, but who belongs to it is uncertain; "
+        "cluster 3 is doubtful (Jaccard 0.60): there is something, but its members are uncertain; "
         "cluster 4 dissolves (Jaccard 0.48): not found again; "
         "cluster 5 was never drawn; "
         "3 to 5 clusters, mostly 4; 10 % of the observations are mostly put elsewhere"
