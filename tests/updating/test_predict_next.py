@@ -66,11 +66,7 @@ def test_none_of_the_next_rows_of_a_series_is_noise(next_rows):
 
 @pytest.mark.slow
 def test_a_state_that_the_fit_has_not_seen_is_told_of_and_nothing_else_is(next_rows):
-    unseen = [
-        set(data.labels[FITTED:]) > set(data.labels[:FITTED])
-        or bool(set(data.labels[FITTED:]) - set(data.labels[:FITTED]))
-        for data, *_ in next_rows
-    ]
+    unseen = [bool(set(data.labels[FITTED:]) - set(data.labels[:FITTED])) for data, *_ in next_rows]
     told = [any(UNLIKE in said for said in messages) for *_, messages in next_rows]
     assert unseen[0]
     assert told == unseen
@@ -118,14 +114,15 @@ MAPS = range(6)
 
 
 def predict_rows(data, new, groups=None):
-    """Fit the other rows of a map and all; return the fit on all and the labels of the new rows."""
+    """Return how labels of new rows agree with those of a fit on all, and how those of the fit on the others do."""
     where = {"positions": data.positions} if groups is None else {"positions": data.positions, "groups": groups}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         whole = MCGTA().fit(data.X, **where)
         part = MCGTA().fit(data.X[~new], **{name: values[~new] for name, values in where.items()})
         labels = part.predict(data.X[new], **{name: values[new] for name, values in where.items()})
-    return whole.labels_[new], labels
+    assert (labels >= 0).all()
+    return adjusted_rand_score(whole.labels_[new], labels), adjusted_rand_score(whole.labels_[~new], part.labels_)
 
 
 @pytest.mark.slow
@@ -133,11 +130,10 @@ def test_places_between_those_of_a_fit_get_the_labels_of_a_fit_on_all():
     scores = []
     for seed in MAPS:
         data = make_regions(1500, random_state=seed)
-        expected, labels = predict_rows(data, np.random.default_rng(seed).random(1500) < 0.5)
-        assert (labels >= 0).all()
-        scores.append(adjusted_rand_score(expected, labels))
+        score, of_fit = predict_rows(data, np.random.default_rng(seed).random(1500) < 0.5)
+        assert score >= 0.9 * of_fit, seed
+        scores.append(score)
     assert np.mean(scores) >= 0.85
-    assert min(scores) >= 0.7
 
 
 @pytest.mark.slow
@@ -146,7 +142,7 @@ def test_a_third_slide_gets_the_labels_of_a_fit_on_three():
     for seed in MAPS:
         data = make_regions(1500, random_state=seed)
         slides = np.random.default_rng(seed).integers(0, 3, 1500)
-        expected, labels = predict_rows(data, slides == 2, slides)
-        assert (labels >= 0).all()
-        scores.append(adjusted_rand_score(expected, labels))
-    assert np.mean(scores) >= 0.7
+        score, of_fit = predict_rows(data, slides == 2, slides)
+        assert score >= 0.9 * of_fit, seed
+        scores.append(score)
+    assert np.mean(scores) >= 0.8

@@ -361,3 +361,10 @@ def test_a_fit_that_fails_says_in_which_resample():
     with pytest.raises(ValueError, match="no") as caught:
         stability(model, n_resamples=2)
     assert caught.value.__notes__[0].startswith("in resample 0 of 2, which has ")
+
+
+def test_a_fit_with_given_models_is_refused():
+    X = np.random.default_rng(0).normal(size=(200, 2)) + 6 * np.repeat([0, 1, 0, 1], 50)[:, None]
+    model = MCGTA(n_neighbors=10, eps=0.6).fit(X)
+    with pytest.raises(ValueError, match="model was refitted with local_models"):
+        stability(model.refit(local_models=model.local_models_), n_resamples=2)

@@ -218,6 +218,11 @@ def _check(model: Any, n_resamples: Any, share: Any, random_state: Any, n_jobs: 
     if n_jobs == 0:
         raise ValueError("n_jobs=0 is not allowed: n_jobs must be a number of threads, -1 for all cores, or None")
     check_value("progress", progress, RULES["progress"])
+    if model.fitted_.given_models:
+        raise ValueError(
+            "model was refitted with local_models, and there is no telling how those of a resample, whose neighbourhoods are "
+            "others, are to be fitted; use one whose models are its own"
+        )
 
 
 def _block_size(count: int, n_neighbors: int, share: float) -> int:
