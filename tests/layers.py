@@ -56,6 +56,7 @@ LAYERS = [
     ["selection.evidence", "updating.joining", "updating.by_models", "updating.unlike", "baselines"],
     ["pipeline"],
     ["selection.auto", "updating.by_density"],
+    ["selection.alternatives"],
     ["fit"],
     ["refit", "saved", "updating.append", "updating.predict"],
     ["validation.agreement", "validation.blocks", "validation.shelf"],

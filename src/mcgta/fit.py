@@ -43,6 +43,7 @@ from mcgta.runtime.config import get_config
 from mcgta.runtime.progress import note, stage
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
+from mcgta.selection.alternatives import Alternative, list_alternatives
 from mcgta.selection.auto import Selection, is_searchable, select
 from mcgta.selection.choice import Choice, ChoiceWarning
 from mcgta.selection.cluster_models import Background, ClusterModels, estimate_cluster_models
@@ -330,24 +331,6 @@ class Derived:
         return sampling_error(self._fit.models, self._fit.settings.kind, random_state=self._fit.data.seed)
 
 
-@dataclass(frozen=True, eq=False)
-class Alternative:
-    """The best labelling with some number of clusters that the search looked at.
-
-    Attributes
-    ----------
-    n_clusters : K
-    log_evidence : in nats; more is better
-    labels : (N,) in canonical order; None where it was looked at on a sample only
-    difference : what distinguishes it from the alternative with fewer clusters, in words
-    """
-
-    n_clusters: int
-    log_evidence: float
-    labels: Labels | None
-    difference: str
-
-
 def fit_observations(X: Array, names: Any, positions: Any, groups: Any, asked: Settings) -> Fit:
     """Fit observations: choose settings, run Algorithm 1, refine labels where evidence prefers that."""
     plain = asked.plain()
@@ -459,44 +442,6 @@ def place_noise(clustering: Clustering, prepared: Prepared) -> Clustering:
         labels = number(assign_noise(prepared.data.X[prepared.kept], prepared.loss.positions, labels))
     members = Clustering.of_members(labels, clustering.eps)
     return replace(members, ordering=clustering.ordering, reachability=clustering.reachability)
-
-
-def list_alternatives(data: Observations, selection: Selection) -> tuple[Alternative, ...]:
-    """List the best labelling of each number of clusters that was looked at, fewest clusters first."""
-    compared = selection.compared
-    listed: list[Alternative] = []
-    for scored in compared.result.others:
-        labels = number(scored.labels) if scored.labels.size == len(data.positions) else None
-        difference = tell_difference(data, listed[-1].labels, labels) if listed else "all observations are one cluster"
-        listed.append(Alternative(scored.clusters, compared.log_evidence(scored), labels, difference))
-    return tuple(listed)
-
-
-def tell_difference(data: Observations, coarse: Labels | None, fine: Labels | None) -> str:
-    """Say which cluster of the coarser labelling is split in the finer one, and by which feature the parts differ most."""
-    if coarse is None or fine is None:
-        return "looked at on a sample only"
-    size = int(fine.max()) + 1
-    table = np.zeros((int(coarse.max()) + 1, size), dtype=np.int64)
-    np.add.at(table, (coarse, fine), 1)
-    second = np.sort(table, axis=1)[:, -2] if size > 1 else np.zeros(len(table))
-    split = int(np.argmax(second))
-    largest, other = np.argsort(-table[split], kind="stable")[:2]
-    rows = coarse == split
-    one = data.X[rows & (fine == largest)]
-    two = data.X[rows & (fine == other)]
-    if len(one) < 2 or len(two) < 2:
-        return "clusters are cut otherwise"
-    spread = np.sqrt(0.5 * (one.var(axis=0) + two.var(axis=0))) + 1e-300
-    shift = np.abs(one.mean(axis=0) - two.mean(axis=0)) / spread
-    ratio = np.abs(np.log((one.std(axis=0) + 1e-300) / (two.std(axis=0) + 1e-300)))
-    column = int(np.argmax(np.maximum(shift, ratio)))
-    how = "level" if shift[column] >= ratio[column] else "spread"
-    shares = [len(part) / coarse.size for part in (one, two)]
-    return (
-        f"cluster {split} of {len(table)} is split into parts of {shares[0]:.0%} and {shares[1]:.0%} of all observations, "
-        f"which differ most in the {how} of feature {column}"
-    )
 
 
 def _tell(choice: Choice) -> None:

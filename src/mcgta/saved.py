@@ -9,10 +9,11 @@ import numpy as np
 
 from mcgta.clustering.backend import Backend
 from mcgta.clustering.membership import Membership
-from mcgta.fit import CLUSTERER, EVIDENCE, Alternative, Fit, Labelling
+from mcgta.fit import CLUSTERER, EVIDENCE, Fit, Labelling
 from mcgta.observations import sort_observations
 from mcgta.positions.metrics import Metric
 from mcgta.positions.positions import Positions
+from mcgta.selection.alternatives import Alternative
 from mcgta.selection.choice import Choice
 from mcgta.selection.cluster_models import ClusterModels
 from mcgta.settings import RULES, SEARCHED, Settings
