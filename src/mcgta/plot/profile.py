@@ -1,0 +1,118 @@
+"""Profiles: level and spread of features in each cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mcgta.description.moments import Moments
+from mcgta.description.summary import feature_names
+from mcgta.palette import cluster_colors
+from mcgta.plot.canvas import (
+    SMALL_TEXT,
+    add_cluster_legend,
+    faint,
+    ink,
+    name_length,
+    new_axes,
+    remark,
+    shorten,
+    size_in_inches,
+    write,
+)
+from mcgta.plot.reading import cluster_counts, fit_of, largest_clusters, read_features, refuse_no_clusters
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DEFAULT_FEATURES = 8
+MOST_CLUSTERS = 24
+MOST_NUMBERED_BARS = 80
+"""Bars beyond which their clusters' numbers are left to the legend."""
+
+_LANE_INCHES = 0.16
+_LEAST_LANE_INCHES = 0.045
+_NUMBERED_LANE_INCHES = 0.1
+_FEATURE_GAP = 1.2  # lanes
+
+
+def profiles(model: Any, *, features: int | Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the level and the spread of features in each cluster, the most distinguishing feature first.
+
+    A bar reaches from the mean of the cluster less its standard deviation to the mean and its standard deviation, in standard
+    deviations of all rows from the mean of all rows. So clusters that differ in level stand side by side, and those that
+    differ in spread have bars of different lengths. The shaded band is where a cluster like all rows would be.
+
+    Parameters
+    ----------
+    model : fitted MCGTA with clusters
+    features : names of features to draw, or how many of the most distinguishing; None is 8. Axes that are passed show as many
+        of them as there is room for, and say so
+    ax : axes to draw on; None is a new figure
+
+    Returns
+    -------
+    the axes
+    """
+    fit = fit_of(model)
+    refuse_no_clusters(fit, "profiles")
+    columns = read_features(fit, features, DEFAULT_FEATURES, least=1)
+    clusters = largest_clusters(fit, MOST_CLUSTERS)
+    lanes = len(clusters) + _FEATURE_GAP
+    axes = new_axes(ax, (7.5, float(np.clip(1.0 + _LANE_INCHES * lanes * len(columns), 2.0, 14.0))))
+    if ax is not None:
+        columns = columns[: max(int(size_in_inches(axes)[1] / (_LEAST_LANE_INCHES * lanes)), 1)]
+    axes.axvspan(-1, 1, color=faint(), alpha=0.15, lw=0)
+    axes.axvline(0, color=faint(), lw=0.8)
+    means, spreads = standardized_profiles(fit.data.raw, Moments.of(fit.data.raw, fit.labels, fit.labelling.n_clusters))
+    heights = -lanes * np.arange(len(columns))[:, None] - np.arange(len(clusters))
+    _draw_bars(axes, means[np.ix_(clusters, columns)].T, spreads[np.ix_(clusters, columns)].T, heights, clusters)
+    names = feature_names(fit)
+    middle = heights.mean(axis=1) if clusters else np.zeros(len(columns))
+    axes.set_yticks(middle, [shorten(names[column], name_length(axes)) for column in columns])
+    axes.tick_params(axis="y", length=0, labelsize=SMALL_TEXT)
+    axes.set_ylim(heights.min(initial=0.0) - 1.1, 1.1)
+    axes.set_xlabel("mean ± standard deviation of the cluster,\nin standard deviations of all rows")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    counts = cluster_counts(fit)
+    add_cluster_legend(axes, counts / fit.labels.size, 1 - counts.sum() / fit.labels.size)
+    remarks = []
+    if len(columns) < len(names):
+        remarks.append(f"{len(columns)} of {len(names)} features")
+    if len(clusters) < counts.size:
+        remarks.append(f"the {len(clusters)} largest of {counts.size} clusters")
+    if remarks:
+        remark(axes, ", ".join(remarks))
+    return axes
+
+
+def standardized_profiles(X: Any, moments: Moments) -> tuple[Any, Any]:
+    """Return (K, d) means less that of all rows, and standard deviations, both over the standard deviation of all rows."""
+    center = X.mean(axis=0)
+    scale = X.std(axis=0, ddof=1)
+    scale = np.where(scale > 0, scale, 1.0)
+    means = (moments.means[:-1] - center) / scale
+    spreads = np.array([moments.deviations(k) for k in range(moments.n_clusters)]) / scale
+    return means, np.nan_to_num(spreads)
+
+
+def _draw_bars(axes: Axes, means: Any, spreads: Any, heights: Any, clusters: list[int]) -> None:
+    """Draw a bar for each feature and cluster: means, spreads and heights are (features, clusters)."""
+    from matplotlib.collections import LineCollection
+
+    lane = min(size_in_inches(axes)[1] / (len(means) * (len(clusters) + _FEATURE_GAP)), 0.1)
+    everywhere = cluster_colors(max(clusters) + 1)
+    colors = [everywhere[k] for _ in range(len(means)) for k in clusters]
+    ends = np.stack([means - spreads, means + spreads], axis=-1)
+    segments = np.stack([ends, np.broadcast_to(heights[..., None], ends.shape)], axis=-1).reshape(-1, 2, 2)
+    axes.add_collection(LineCollection(list(segments), colors=colors, linewidths=0.62 * lane * 72, capstyle="butt"))
+    axes.scatter(
+        means.ravel(), heights.ravel(), s=min(14, (0.5 * lane * 72) ** 2), c=colors, edgecolors=ink(), lw=0.6, zorder=3
+    )
+    axes.autoscale_view()
+    if means.size > MOST_NUMBERED_BARS or lane < _NUMBERED_LANE_INCHES:
+        return
+    for end, height, cluster in zip(ends[..., 1].ravel(), heights.ravel(), clusters * len(means), strict=True):
+        write(axes, str(cluster), (end, height), (4, -0.5), va="center", fontsize="x-small")

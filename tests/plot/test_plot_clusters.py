@@ -1,0 +1,124 @@
+"""Profiles, networks and transitions: what clusters are like, and which follows which."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex, to_rgb
+
+from builders.descriptions import labelled
+from mcgta import plot
+from mcgta.description import describe
+from mcgta.palette import cluster_color
+from mcgta.plot.canvas import shorten
+
+
+def bars(axes):
+    return next(each for each in axes.collections if isinstance(each, LineCollection))
+
+
+def test_bars_of_profiles_reach_a_standard_deviation_about_the_mean(machine):
+    axes = plot.profiles(machine, features=["rpm", "temp"])
+    X = machine.data.raw
+    labels = machine.labels
+    segments = np.array(bars(axes).get_segments()).reshape(2, 3, 2, 2)
+    for place, column in enumerate((2, 0)):
+        for cluster in range(3):
+            own = X[labels == cluster, column]
+            ends = (own.mean() + own.std(ddof=1) * np.array([-1, 1]) - X[:, column].mean()) / X[:, column].std(ddof=1)
+            assert segments[place, cluster, :, 0] == pytest.approx(ends)
+    colors = [to_hex(color) for color in bars(axes).get_colors()]
+    assert colors == [cluster_color(k) for k in range(3)] * 2
+
+
+def test_profiles_begin_with_the_most_distinguishing_feature(machine):
+    axes = plot.profiles(machine)
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["temp", "rpm", "load"]
+    assert (np.diff(axes.get_yticks()) < 0).all()
+
+
+def test_profiles_say_when_features_are_left_out():
+    rng = np.random.default_rng(0)
+    axes = plot.profiles(labelled(rng.normal(size=(60, 20)), np.repeat([0, 1], 30)))
+    assert axes.get_title(loc="right") == "8 of 20 features"
+
+
+def test_profiles_of_a_feature_that_does_not_vary_are_at_zero():
+    axes = plot.profiles(labelled(np.ones((20, 1)), np.repeat([0, 1], 10)))
+    assert np.array(bars(axes).get_segments())[..., 0] == pytest.approx(0)
+
+
+def test_lines_of_networks_are_partial_correlations(machine):
+    axes = plot.networks(machine, least=0.0)
+    collections = [each for each in axes.collections if isinstance(each, LineCollection)]
+    for cluster in describe(machine).clusters:
+        table = cluster.partial_correlations[np.triu_indices(3, 1)]
+        solid, dashed = collections[2 * cluster.cluster : 2 * cluster.cluster + 2]
+        assert len(solid.get_segments()) == np.count_nonzero(table > 0)
+        assert len(dashed.get_segments()) == np.count_nonzero(table < 0)
+        widths = np.r_[solid.get_linewidths(), dashed.get_linewidths()]
+        assert np.sort(widths) == pytest.approx(np.sort(0.4 + 6 * np.abs(table)))
+
+
+def test_weak_correlations_have_no_lines(machine):
+    axes = plot.networks(machine, least=1.0)
+    assert not any(each.get_segments() for each in axes.collections if isinstance(each, LineCollection))
+    with pytest.raises(ValueError, match="least=2"):
+        plot.networks(machine, least=2)
+
+
+def test_networks_name_clusters_and_features(machine):
+    texts = [text.get_text() for text in plot.networks(machine).texts]
+    assert texts.count("temp") == 3
+    assert "0   38 %" in texts
+
+
+def test_networks_of_many_features_have_a_key():
+    rng = np.random.default_rng(1)
+    names = np.array([f"a rather long name {k}" for k in range(15)])
+    axes = plot.networks(labelled(rng.normal(size=(80, 15)), np.repeat([0, 1], 40), names=names))
+    key = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert len(key) == 3 + 12
+    assert key[3].startswith("a  a rather long name")
+    assert axes.get_title(loc="right") == "12 of 15 features"
+
+
+def test_one_feature_has_no_network():
+    with pytest.raises(ValueError, match="networks shows pairs of features, and this fit has one feature"):
+        plot.networks(labelled(np.zeros((10, 1)), np.zeros(10, dtype=int)))
+
+
+def test_cells_of_transitions_hold_the_shares_of_changes():
+    labels = np.repeat([0, 1, 0, 2, 0, 1], 10)
+    axes = plot.transitions(labelled(np.zeros((60, 1)), labels))
+    cells = {(round(text.get_position()[1]), round(text.get_position()[0])): text.get_text() for text in axes.texts}
+    assert cells[0, 1] == "67 %"
+    assert cells[0, 2] == "33 %"
+    assert cells[1, 0] == "100 %"
+    assert cells[1, 2] == ""
+    assert cells[0, 0] == "3 spells,\nmedian\n10 steps"
+    assert cells[2, 2] == "1 spell of\n10 steps"
+    picture = axes.images[0].get_array()
+    assert picture[1, 1] == pytest.approx(to_rgb(cluster_color(1)))
+    assert picture[0, 1][0] < picture[2, 1][0] or picture[0, 1][2] < picture[2, 1][2]
+
+
+def test_transitions_of_places_are_refused(europe):
+    with pytest.raises(ValueError, match="transitions shows times, but the positions of this fit are places"):
+        plot.transitions(europe)
+
+
+@pytest.mark.parametrize("name", ["profiles", "networks", "transitions", "membership"])
+def test_plots_of_clusters_say_when_there_are_none(name):
+    fit = labelled(np.zeros((20, 2)), np.full(20, -1))
+    with pytest.raises(ValueError, match=f"{name} shows clusters, and this fit has none: all rows are noise"):
+        getattr(plot, name)(fit)
+
+
+@pytest.mark.parametrize("length", [1, 23, 24, 25, 80])
+def test_long_names_are_cut_in_the_middle(length):
+    name = "".join(chr(ord("a") + k % 26) for k in range(length))
+    short = shorten(name)
+    assert len(short) == min(length, 24)
+    assert (short[0], short[-1]) == (name[0], name[-1])
