@@ -1,0 +1,1 @@
+"""The commands, a file each, and the registry that lists them."""
