@@ -17,11 +17,13 @@ def setup(app: Any) -> dict[str, Any]:
 
 
 def write_tables(app: Any) -> None:
-    """Write ``_generated/NAME.md`` from ``benchmarks/NAME.json``, for each benchmark."""
+    """Write each table as ``_generated/NAME.md``, from ``benchmarks/BENCHMARK.json``."""
     source = Path(app.srcdir)
-    for name, render in (("kernels", render_kernels), ("scale", render_scale), ("auto", render_auto)):
-        results = source / "benchmarks" / f"{name}.json"
-        text = render(json.loads(results.read_text(encoding="utf-8"))) if results.exists() else _NOTHING.format(name)
+    for name, benchmark, render in TABLES:
+        results = source / "benchmarks" / f"{benchmark}.json"
+        text = _NOTHING.format(benchmark)
+        if results.exists():
+            text = render(json.loads(results.read_text(encoding="utf-8")))
         page = source / "_generated" / f"{name}.md"
         if not page.exists() or page.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
             page.parent.mkdir(exist_ok=True)
@@ -70,6 +72,28 @@ def render_auto(results: dict[str, Any]) -> str:
     about = results["environment"]
     parts += ["### Fitted on", f"Seeds {about['seeds']}.", _environment(about)]
     return "\n\n".join(parts) + "\n"
+
+
+def render_null(results: dict[str, Any]) -> str:
+    """Return on how much of the data without clusters one cluster was found, as Markdown."""
+    rows = [row for row in results["scores"] if row["one"]]
+    return _table(
+        ("data without clusters", "rows", "fits", "found one cluster"),
+        (
+            (row["title"], f"{row['count'][0]:,.0f}", str(row["runs"]), f"**{row['value'][0]:.0f} %**")
+            for row in sorted(rows, key=lambda row: -row["value"][0])
+            if row["name"] != "one"
+        ),
+    )
+
+
+TABLES = (
+    ("kernels", "kernels", render_kernels),
+    ("scale", "scale", render_scale),
+    ("auto", "auto", render_auto),
+    ("null", "auto", render_null),
+)
+"""Name of the table, the benchmark that wrote the results, and what renders them."""
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

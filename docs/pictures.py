@@ -10,15 +10,17 @@ import numpy as np
 
 from mcgta import MCGTA
 from mcgta.datasets import make_regions, make_series
+from mcgta.palette import cluster_colors
 
 mpl.use("Agg")
 
+from how_pictures import draw_how_it_works
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 IMAGES = Path(__file__).parent / "images"
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#aa3377", "#66ccee")
+COLOURS = cluster_colors(6)
 FITTED = 900
 ROWS = 1200
 
@@ -60,6 +62,7 @@ def main() -> None:
         draw_states((figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[1, 0])))
         draw_regions(figure.add_subplot(grid[:, 1]))
         figure.savefig(IMAGES / "states.png", dpi=110)
+        draw_how_it_works(IMAGES)
 
 
 if __name__ == "__main__":

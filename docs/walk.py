@@ -22,7 +22,7 @@ ROOT = Path(mcgta.__file__).parent
 PICTURE = Path(__file__).parent / "images" / "walk.svg"
 COLUMNS = (
     "estimator",
-    "fit",
+    "fitting",
     "pipeline",
     "observations",
     "positions",
