@@ -6,22 +6,25 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DATA ?= ../shared/data
 
-.PHONY: help demo test test-lowest unit lint types bench bench-kernels bench-scale bench-auto bench-baselines bench-paper pictures docs constraints clean
+.PHONY: help demo test test-lowest unit lint types bench bench-kernels bench-scale bench-auto bench-report bench-baselines bench-paper pictures docs constraints clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
 
-demo: $(VENV)/.plot  ## cluster a synthetic set; leaves demo/report.html, labels and plots
-	$(BIN)/python examples/01_demo.py demo
+demo: $(VENV)/.base  ## make a series as a CSV and cluster it; leaves demo/report.html, labels and the model
+	@mkdir -p demo
+	$(BIN)/mcgta synth series --rows 1500 --clusters 3 --features 5 --seed 1 --set segment_lengths=20,60 --set separation=1.5 -o demo/readings.csv --force
+	$(BIN)/mcgta cluster demo/readings.csv --report demo/report.html --force
 
 test: lint types unit  ## lint, types, and every test, doctests included
 
 unit: $(VENV)/.develop
+	tools/chromium.sh
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not alone"
 	$(BIN)/python -m pytest -m alone
 
 test-lowest: $(VENV)-lowest/.develop  ## the tests with the lowest versions that pyproject.toml allows
-	$(VENV)-lowest/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not alone"
+	SCIPY_ARRAY_API=1 $(VENV)-lowest/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not alone" -W ignore::DeprecationWarning -W ignore::FutureWarning
 
 lint: $(VENV)/.develop  ## style
 	$(BIN)/ruff check .
@@ -41,6 +44,9 @@ bench-scale: $(VENV)/.bench  ## time and memory of large fits; prints them and w
 
 bench-auto: $(VENV)/.develop  ## what a fit without settings finds; prints it and writes docs/benchmarks/auto.json
 	$(BIN)/python benchmarks/auto.py --data $(DATA)
+
+bench-report: $(VENV)/.develop  ## size and draw times of reports, and a file of a million rows from command to report
+	$(BIN)/python benchmarks/report.py
 
 bench-baselines: $(VENV)/.develop  ## speed of the baselines that are written here against packages; prints it
 	$(BIN)/python benchmarks/baselines.py
@@ -69,13 +75,17 @@ $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("mcgta needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
+$(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
 $(VENV)/.plot: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable '.[plot]'
 	@touch $@
 
 $(VENV)/.develop: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable '.[test,lint]'
-	@touch $@ $(VENV)/.plot
+	@touch $@ $(VENV)/.base $(VENV)/.plot
 
 $(VENV)-lowest/.develop: pyproject.toml tools/lowest.py
 	$(PYTHON) -m venv $(VENV)-lowest

@@ -68,7 +68,7 @@ TITLES = {
     "one-ar80": "AR(0.8)",
     "one-ar95": "AR(0.95)",
     "one-field": "one smooth random field",
-    "one-tails": "AR(0.8), t with 4 degrees of degrees_of_freedom",
+    "one-tails": "AR(0.8), t with 4 degrees of freedom",
     "one-volatility": "AR(0.8), stochastic volatility",
 }
 MIN_ARI: dict[str, Limits] = {  # per cent; of sets of one cluster the share of runs that find one

@@ -22,9 +22,10 @@ from threadpoolctl import threadpool_limits
 
 from mcgta import MCGTA
 from mcgta.datasets import make_gestures, make_regions
+from mcgta.fit import DensityRule
 from mcgta.kernels.gaussians.wasserstein import pack, wasserstein2_tile
 from mcgta.runtime.types import Array, Labels
-from mcgta.updating.by_density import DensityReference, anchor_tree
+from mcgta.stages.semivariogram.binning import lag_edges
 from measuring.scoring import score_ari
 from measuring.timing import Side, in_turns, timed
 from measuring.usage import own_peak
@@ -49,9 +50,9 @@ BEFORE = ("neighbourhoods", "local models", "semivariogram", ELSEWHERE)
 # Radii of DBSCAN are fixed, so that sizes can be compared; there are many clusters, and noise, at the largest.
 # Lags: a record, and where the semivariogram of Vehicle levels off; the default, half the series, would grow with it.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "series": {"eps": 0.02, "max_lag": float(RECORD_LENGTH)},
+    "series": {"eps": 0.02, "bins": lag_edges(float(RECORD_LENGTH))},
     "plane": {"eps": 0.05},
-    "vehicle": {"eps": 0.05, "max_lag": 400.0},
+    "vehicle": {"eps": 0.05, "bins": lag_edges(400.0)},
 }
 
 
@@ -187,14 +188,14 @@ def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
     model.predict(new[-1], positions=where[-1])
     first = time.process_time() - start
     derived = model.fitted_.derived
-    tree = derived.density_reference
+    tree = derived.density_rule
     labels: dict[str, list[Labels]] = {"tree": [], "every": []}
 
-    def side(name: str, reference: DensityReference, begin: int, step: int, calls: int) -> Side:
+    def side(name: str, rule: DensityRule, begin: int, step: int, calls: int) -> Side:
         turn = iter(range(begin, begin + ROUNDS))
 
         def work() -> None:
-            derived.density_reference = reference
+            derived.density_rule = rule
             k = next(turn)
             for row in range(0, calls * step, step):
                 part = slice(row, row + step)
@@ -203,9 +204,8 @@ def _placing(model: MCGTA, X: Array) -> dict[str, Any]:
         return timed(work, units=calls * step)
 
     densities = derived.membership  # of all anchors; comparing with every one of them takes these
-    anchors = anchor_tree(derived.tree, derived.prepared.kept, densities, model.min_samples_)
-    ready = replace(tree, membership=densities, tree=anchors)
-    every = replace(ready, tree=None, surroundings=None)
+    ready = tree._replace(membership=densities, tree=derived.anchor_tree(densities))
+    every = ready._replace(tree=None, surroundings=None)
     batches = [side("tree", ready, 0, BATCH_ROWS, 1), side("every", every, 0, BATCH_ROWS, 1)]
     singles = [side("tree", tree, ROUNDS, 1, TREE_CALLS), side("every", every, ROUNDS, 1, ANCHOR_CALLS)]
     times = {"batches": in_turns(*batches, rounds=ROUNDS, warm=False)}

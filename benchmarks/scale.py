@@ -42,6 +42,7 @@ from mcgta.datasets import make_gestures
 from mcgta.runtime.memory import available_bytes
 from mcgta.runtime.types import Labels
 from mcgta.stages import Loss, compare_models
+from mcgta.stages.semivariogram.binning import lag_edges
 from measuring.environment import environment
 from measuring.scoring import same_clusters
 from measuring.timing import in_turns, timed
@@ -263,7 +264,7 @@ def tiles(bench: Bench) -> None:
     """The tree against tiles, which it gives way to where bounds leave much open, on a short series of few or many features."""
     for d in QUICK_FEATURES if bench.quick else FEATURES:
         made = make_gestures(QUICK_RECORDS if bench.quick else RECORDS, record_length=RECORD_LENGTH, n_features=d)
-        estimator = MCGTA(n_neighbors=NEIGHBORS, n_jobs=1, max_lag=float(RECORD_LENGTH), eps=1.0)
+        estimator = MCGTA(n_neighbors=NEIGHBORS, n_jobs=1, bins=lag_edges(float(RECORD_LENGTH)), eps=1.0)
         fitted = estimator.fit(made.X).refit(eps="auto")
         for clusterer in CLUSTERERS:
             _tiles(bench, fitted, clusterer)

@@ -34,12 +34,16 @@ def refused(match, X, model=None, **given):
 def test_missing_and_infinite_features_are_refused_with_column_rows_and_cure(series, value, said):
     X = series.X.copy()
     X[[3, 7, 8], 1] = value
-    cure = r"drop those rows from X and positions alike, or impute .* sklearn.impute.SimpleImputer$"
+    cure = {
+        "NaN": "or set missing='drop', which labels those rows -1, or missing='impute'$",
+        "infinity": "or replace infinite values by finite ones$",
+    }[said]
+    cure = f"drop those rows from X and positions alike, {cure}"
     refused(rf"^X: column 1 holds {said} in 3 rows \(3, 7, 8\); {cure}", X)
 
 
 def test_every_column_with_missing_features_is_named(series):
-    frame = pd.DataFrame(series.X, columns=["speed", "torque"])
+    frame = pd.DataFrame(series.X.copy(), columns=["speed", "torque"])
     frame.loc[10:19, "speed"] = np.nan
     frame.loc[4, "torque"] = np.inf
     speed = r"column 'speed' holds NaN in 10 rows \(10, 11, 12, 13, 14, ...\)"
@@ -65,7 +69,7 @@ def test_text_features_are_refused_with_column_row_and_cure(series):
 def test_masked_features_are_refused_with_row_and_column(series):
     X = np.ma.masked_greater(series.X, np.sort(series.X, axis=None)[-3])
     row, column = np.argwhere(X.mask)[0]
-    refused(rf"^X has 2 masked cells \(NaN\), the first in row {row}, column {column}; drop those rows", X)
+    refused(rf"^X has 2 masked cells, the first in row {row}, column {column}; drop those rows", X)
     MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(np.ma.array(series.X))  # nothing is masked
 
 
@@ -95,13 +99,11 @@ def test_columns_of_one_name_are_refused(series):
 
 def test_an_anndata_is_refused_with_what_to_pass(series):
     AnnData = type("AnnData", (), {"__module__": "anndata._core.anndata"})
-    refused(r'^X is an AnnData; pass X=adata.obsm\["X_pca"\] and positions=adata.obsm\["spatial"\]$', AnnData())
+    refused(r"^X is an AnnData; use mcgta.cluster_anndata\(adata\)$", AnnData())
 
 
-def test_a_frame_of_geometries_is_refused_with_what_to_pass(series):
+def test_a_column_of_geometries_is_refused_with_what_to_pass(series):
     points = gpd.GeoSeries(gpd.points_from_xy(*series.X.T), crs="EPSG:4326")
-    frame = gpd.GeoDataFrame({"speed": series.X[:, 0]}, geometry=points)
-    refused(r"^X is a GeoDataFrame; pass X=gdf\[columns\], the features, and positions=gdf.geometry$", frame)
     refused("^X is a GeoSeries; geometries are positions", points)
 
 
@@ -205,7 +207,7 @@ def test_as_many_features_as_neighbours_are_refused_where_covariances_must_have_
 def test_as_many_features_as_neighbours_are_refused_by_the_minimum_covariance_determinant():
     X = np.random.default_rng(0).normal(size=(40, 5))
     refused(
-        r"n_neighbors=6 with 5 features: covariance='min_cov_det' needs n_neighbors > 6",
+        r"n_neighbors=6 with 5 features: covariance='min_cov_det' needs n_neighbors >= 7",
         X,
         MCGTA(n_neighbors=6, covariance="min_cov_det"),
     )
@@ -213,7 +215,7 @@ def test_as_many_features_as_neighbours_are_refused_by_the_minimum_covariance_de
 
 def test_lags_count_as_features(series):
     refused(
-        r"n_neighbors=6 with 6 features: covariance='min_cov_det' needs n_neighbors > 7",
+        r"n_neighbors=6 with 6 features: covariance='min_cov_det' needs n_neighbors >= 8",
         series.X,
         MCGTA(n_neighbors=6, covariance="min_cov_det", lags=2),
     )
@@ -255,7 +257,7 @@ def test_a_constant_column_of_a_frame_is_called_by_its_name(series):
 
 
 def test_features_that_never_vary_are_one_cluster():
-    with pytest.warns(UserWarning, match="X: column 0, 1 is constant"):
+    with pytest.warns(UserWarning, match="X: column 0, column 1 is constant"):
         model = MCGTA(n_neighbors=6, semivariogram="empirical").fit(np.ones((40, 2)))
     assert (model.n_clusters_, model.noise_share_, model.objective_.total) == (1, 0.0, 0.0)
     np.testing.assert_array_equal(model.labels_, 0)
@@ -277,7 +279,6 @@ WRONG = {
     "metric": ["haversin", None, 3, dict],
     "semivariogram": ["sperical", None, 3, Ellipsis],
     "bins": [3, 0, -1, 10.5, None, "auto", [1], [2, 1], [-1, 0, 1], [0, np.nan], [[0, 1], [1, 2]], True],
-    "max_lag": [0, -1.0, np.inf, np.nan, "auto", True],
     "beta": [-1, -1e-9, np.nan, np.inf, None, "1", True],
     "margin": [np.nan, np.inf, None, "0", True],
     "penalty": ["no-hing", None, True, 0],
@@ -287,7 +288,8 @@ WRONG = {
     "min_cluster_size": [0, -1, 2.5, "small", True],
     "n_jobs": [0, 1.5, "all", True],
     "random_state": [-1, 2**32, 0.5, "seed", True],
-    "progress": [None, 1, "bar"],
+    "missing": ["ignore", None, True],
+    "progress": [None, 1, "lines"],
 }
 
 
@@ -458,7 +460,8 @@ def test_wrong_options_of_a_prior_are_named_with_what_is_allowed(name, value):
 
 
 def test_a_maximum_lag_below_every_distance_is_refused(series):
-    refused(r"no pair of observations lies within max_lag=0.5 step", series.X, MCGTA(n_neighbors=6, max_lag=0.5))
+    said = r"no pair of observations lies within the last edge of bins, 0.5 step"
+    refused(said, series.X, MCGTA(n_neighbors=6, bins=[0.0, 0.1, 0.2, 0.3, 0.5]))
 
 
 @pytest.mark.parametrize("name", ["n_neighbors", "covariance", "metric", "semivariogram", "standardize", "nonsense"])
@@ -535,3 +538,10 @@ def test_a_pair_test_of_a_row_that_is_not_there_is_refused(series, i):
     model = MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(series.X)
     with pytest.raises(ValueError, match=f"i={i} is not a row: there are 120 observations"):
         model.pair_test(i, 0)
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None])
+def test_predict_is_told_by_true_or_false_whether_strengths_are_wanted(series, value):
+    model = MCGTA(n_neighbors=6, eps=4.0).fit(series.X, positions=series.positions)
+    with pytest.raises(ValueError, match=r"return_probabilities=.* is not allowed: .* must be True or False"):
+        model.predict(series.X[:3], positions=series.positions[:3], return_probabilities=value)

@@ -163,7 +163,6 @@ def test_the_mixture_comes_back_with_the_models(series, monkeypatch):
     [
         ({"dissimilarity": "euclidean", "weights": "gaussian"}, "weights"),
         ({"dissimilarity": "cosine", "prior": "gmm"}, "prior"),
-        ({"bins": [0.0, 1.0, 2.0], "max_lag": 5.0}, "max_lag"),
     ],
 )
 def test_options_without_effect_are_refused(series, params, name):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -213,7 +214,7 @@ def counted(monkeypatch):
 
     for name in ("find_neighborhoods", "fit_local_models", "empirical_semivariogram"):
         monkeypatch.setattr(algorithm, name, count(name, getattr(algorithm, name)))
-    compare = algorithm.compare_models
+    compare = algorithm.compare
 
     def counting_pairs(*args, **kwargs):
         made = compare(*args, **kwargs)
@@ -223,7 +224,7 @@ def counted(monkeypatch):
         )
         return made
 
-    monkeypatch.setattr(algorithm, "compare_models", counting_pairs)
+    monkeypatch.setattr(algorithm, "compare", counting_pairs)
     return calls
 
 
@@ -365,3 +366,10 @@ def test_the_goodness_of_fit_prints_its_shares(series):
     lines = str(fitness).splitlines()
     assert lines[0] == f"{fitness.share:.1%} of {2 * (60 * 59 // 2)} pairs within clusters pass"
     assert len(lines) == 1 + np.count_nonzero(fitness.pairs)
+
+
+def test_what_is_read_before_a_fit_says_that_there_is_none():
+    for name in ("labels_", "n_clusters_", "feature_names_in_", "single_linkage_tree_"):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            getattr(MCGTA(), name)
+        assert not hasattr(MCGTA(), name)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mcgta
+from builders.versions import needs_new_sklearn
 from layers import LAYERS
 
 ROOT = Path(mcgta.__file__).parent
@@ -66,6 +67,7 @@ def test_kernels_know_arrays_only() -> None:
         assert all(name[0] == "kernels" or name == ("runtime", "types") for name in imported(path)), path.name
 
 
+@needs_new_sklearn("a fit needs pandas where importing it is blocked")
 def test_the_package_imports_without_its_extras() -> None:
     """Optional packages are imported when they are used, never before."""
     code = (

@@ -13,8 +13,9 @@ from sklearn.cluster import AffinityPropagation, KMeans, SpectralClustering
 from builders.work import on_threads
 from mcgta import MCGTA, GaussianMixturePrior, read_positions
 from mcgta.positions.metrics import SpaceTime
-from mcgta.runtime.memory import check_memory
+from mcgta.runtime.memory import MemoryNeed
 from mcgta.stages import find_neighborhoods, fit_local_models, local_models
+from mcgta.stages.semivariogram.binning import lag_edges
 
 
 def make(**params):
@@ -32,8 +33,8 @@ def days(count, start="2026-01-01"):
 def test_daily_dates_fit_a_theoretical_model_with_a_range_in_seconds():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
-    plain = MCGTA(n_neighbors=10, eps=0.23, max_lag=60.0).fit(X)
-    dated = MCGTA(n_neighbors=10, eps=0.23, max_lag=60.0 * 86_400).fit(X, positions=days(200))
+    plain = MCGTA(n_neighbors=10, eps=0.23, bins=lag_edges(60.0)).fit(X)
+    dated = MCGTA(n_neighbors=10, eps=0.23, bins=lag_edges(60.0 * 86_400)).fit(X, positions=days(200))
     assert plain.semivariogram_.model == dated.semivariogram_.model == "spherical"
     assert dated.semivariogram_.range_ == pytest.approx(86_400 * plain.semivariogram_.range_, rel=1e-6)
     np.testing.assert_array_equal(dated.labels_, plain.labels_)
@@ -201,7 +202,7 @@ def test_more_observations_than_memory_are_refused_with_the_arithmetic():
         r"3 x 8 x 10000000\^2 bytes, and 8 x 124 bytes for each: 2.4e\+03 TB, but max_memory allows 8.59 GB .*; at most"
     )
     with pytest.raises(MemoryError, match=said):
-        check_memory(10_000_000, 3, tables=3, budget=2**33)
-    check_memory(18_897, 3, tables=3, budget=2**33)
+        MemoryNeed(10_000_000, 3, dense=True).check(2**33)
+    MemoryNeed(18_897, 3, dense=True).check(2**33)
     with pytest.raises(MemoryError, match="18898 observations"):
-        check_memory(18_898, 3, tables=3, budget=2**33)
+        MemoryNeed(18_898, 3, dense=True).check(2**33)

@@ -118,7 +118,7 @@ def test_alternatives_are_sorted_and_have_evidence_and_a_difference_in_words(pla
         assert np.isfinite(item.log_evidence)
         assert len(item.difference.split()) >= 4
         assert count_clusters(item.labels) == item.n_clusters
-    np.testing.assert_array_equal(numbers, model.choice_.numbers)
+    np.testing.assert_array_equal(numbers, model.choice_.cluster_counts)
     assert "is split into parts of" in model.alternatives_[1].difference
 
 
@@ -127,3 +127,14 @@ def test_a_number_of_clusters_that_is_none_is_refused(value):
     model = MCGTA(n_neighbors=20, eps=0.6, semivariogram="empirical").fit(DATA["time"].X)
     with pytest.raises(ValueError, match="n_clusters="):
         model.labels_for(value)
+
+
+@pytest.mark.filterwarnings("ignore:X. column .* is constant:UserWarning")
+@pytest.mark.filterwarnings("ignore:semivariogram. no spherical model fits:UserWarning")
+def test_features_that_do_not_vary_have_no_number_of_clusters():
+    X = np.ones((60, 2))
+    with pytest.raises(ValueError, match="n_clusters=3 is not possible: no feature varies"):
+        MCGTA(3).fit(X)
+    model = MCGTA().fit(X)
+    with pytest.raises(ValueError, match="n_clusters=2 is not possible: no feature varies"):
+        model.labels_for(2)

@@ -18,6 +18,7 @@ from mcgta.stages import (
     find_neighborhoods,
     fit_local_models,
 )
+from mcgta.stages.semivariogram.binning import lag_edges
 
 FEW = settings(max_examples=8, derandomize=True, deadline=None)
 SOME = settings(max_examples=25, derandomize=True, deadline=None)
@@ -116,8 +117,8 @@ def test_a_fitted_range_is_in_the_unit_of_the_positions(seed, scale, shift):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(120, 2)) + 6.0 * np.repeat([0, 1, 0, 1, 0, 1], 20)[:, None]
     times = np.cumsum(rng.uniform(0.5, 1.5, 120))
-    one = fit(X, times, semivariogram="spherical", max_lag=30.0)
-    two = fit(X, scale * (times + shift), semivariogram="spherical", max_lag=30.0 * scale)
+    one = fit(X, times, semivariogram="spherical", bins=lag_edges(30.0))
+    two = fit(X, scale * (times + shift), semivariogram="spherical", bins=lag_edges(30.0 * scale))
     assert one.semivariogram_.model == two.semivariogram_.model == "spherical"
     assert two.semivariogram_.range_ == pytest.approx(scale * one.semivariogram_.range_, rel=1e-3)
     np.testing.assert_array_equal(two.labels_, one.labels_)

@@ -14,7 +14,7 @@ from sklearn.cluster import DBSCAN, OPTICS
 from builders.clusterings import cluster
 from mcgta import MCGTA
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.labels import drop_small, number
+from mcgta.clustering.labels import number, small_to_noise
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.kernels.tree.hierarchy import hierarchy_labels
 from mcgta.runtime.types import Array
@@ -93,4 +93,4 @@ def test_optics_is_scikit_learns(piece: tuple[Loss, Array]) -> None:
         found = cluster(near, "optics", min_samples=20)
         np.testing.assert_array_equal(found.ordering, theirs.ordering_)
         np.testing.assert_array_equal(found.reachability, theirs.reachability_)
-        np.testing.assert_array_equal(found.labels, number(drop_small(theirs.labels_, 20)))
+        np.testing.assert_array_equal(found.labels, number(small_to_noise(theirs.labels_, 20)))

@@ -94,6 +94,50 @@ def test_a_change_of_the_loss_is_told_of_where_labels_were_chosen_by_evidence(fi
 
 
 @pytest.mark.parametrize("place", DATA)
+def test_a_number_of_clusters_can_be_left_open_again(fits, place):
+    again = fits(place, "number").refit(n_clusters="auto")
+    assert again.labels_source_ == "evidence"
+    np.testing.assert_array_equal(again.labels_, fits(place, "evidence").labels_)
+
+
+def test_a_refit_to_auto_chooses_by_evidence_as_a_fit_does(fits):
+    again = fits("time", "all").refit(refine="auto")
+    assert again.labels_source_ == "evidence"
+    assert again.choice_.clusterer_log_evidence < again.choice_.log_evidence
+    np.testing.assert_array_equal(again.labels_, fits("time", "evidence").labels_)
+
+
+def test_an_equal_number_of_another_type_is_no_change(fits):
+    model = fits("time", "evidence")
+    for change in (
+        {"beta": int(model.beta_) if model.beta_ == int(model.beta_) else model.beta_},
+        {"eps": np.float64(model.eps_)},
+        {"min_samples": np.int64(model.min_samples_)},
+        {"margin": np.float32(model.margin_) if model.margin_ == 0 else model.margin_},
+    ):
+        again = model.refit(**change)
+        assert again.labels_source_ == "evidence", change
+        np.testing.assert_array_equal(again.labels_, model.labels_)
+
+
+def test_refits_after_one_another_come_back_to_evidence(fits):
+    model = fits("time", "evidence")
+    for first, second in (({"refine": "none"}, {"refine": "auto"}), ({"n_clusters": 2}, {"n_clusters": "auto"})):
+        again = model.refit(**first).refit(**second)
+        assert again.labels_source_ == "evidence"
+        np.testing.assert_array_equal(again.labels_, model.labels_)
+
+
+@pytest.mark.parametrize("asked", ["evidence", "none"])
+def test_a_radius_that_was_searched_for_gives_way_to_a_number_of_clusters(fits, asked):
+    assert fits("time", asked).refit(n_clusters=2, refine="none").n_clusters_ == 2
+
+
+def test_a_radius_that_was_searched_for_is_not_passed_on_to_another_clusterer(fits):
+    assert np.isnan(fits("time", "none").refit(clusterer="hdbscan").eps_)
+
+
+@pytest.mark.parametrize("place", DATA)
 @pytest.mark.parametrize("asked", ASKED)
 def test_a_file_keeps_labels_rule_alternatives_and_choice(fits, tmp_path, place, asked):
     model = fits(place, asked)

@@ -57,7 +57,7 @@ def test_keys_tell_apart_what_a_stage_depends_on_and_nothing_else():
     one = Settings(beta=1.0)
     two = Settings(beta=2.0)
     assert one.key("models", "semivariogram") == two.key("models", "semivariogram")
-    assert one.key("loss") != two.key("loss")
+    assert one.key("loss", "loss") != two.key("loss", "loss")
 
 
 def test_a_refit_changes_what_comes_after_the_semivariogram():

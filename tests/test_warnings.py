@@ -3,12 +3,14 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mcgta import MCGTA
 from mcgta.datasets import make_series
 
 DATA = make_series(400, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=20)
+WHITE = np.random.default_rng(0).normal(size=(300, 2))
 
 
 def caught(work):
@@ -28,10 +30,18 @@ def caught(work):
             "repeated within their group",
         ),
         (lambda: MCGTA(n_neighbors=20, eps=0.5).fit(DATA.X, DATA.X), "y is ignored"),
-        (lambda: MCGTA().fit(np.random.default_rng(0).normal(size=(300, 2))), "no cluster structure"),
+        (lambda: MCGTA().fit(WHITE), "no cluster structure"),
         (lambda: MCGTA().fit(DATA.X).refit(beta=3.0), "labels now come from the clusterer"),
         (lambda: MCGTA().fit(DATA.X).predict(DATA.X[:50] + 100), "unlike anything in the fit"),
         (lambda: MCGTA(n_neighbors=20).fit(DATA.X + 1e13), "too few digits"),
+        (
+            lambda: MCGTA(n_neighbors=20, eps=0.5).fit(pd.DataFrame(DATA.X).add_prefix("x")).predict(DATA.X[:50]),
+            "does not have valid feature names",
+        ),
+        (
+            lambda: MCGTA(n_neighbors=20, eps=0.5).fit(WHITE).refit(n_clusters=3),
+            "explain the observations no better than one cluster",
+        ),
     ],
 )
 def test_a_warning_points_at_the_line_that_called_the_package(work, said):

@@ -10,13 +10,19 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mcgta.clustering.condensed_tree import CondensedTree, condensed_tree
+from mcgta.clustering.condensed_tree import CondensedTree
 from mcgta.clustering.membership import Membership
-from mcgta.fit import Fit, fit_observations
-from mcgta.inference.pair_test import GoodnessOfFit, PairTest, calibrated_test, labelling_test, pair_test
-from mcgta.observations import align_positions, read_features
-from mcgta.pipeline import smallest_cluster
-from mcgta.refit import labels_with, refit
+from mcgta.description import Description, describe
+from mcgta.features import text_column_names
+from mcgta.fit import Fit
+from mcgta.fitting import fit_observations
+from mcgta.frames import CallerFrame
+from mcgta.inference.pair_test import GoodnessOfFit, PairTest, goodness_of_fit, p_values, pair_test
+from mcgta.missing import complete_rows
+from mcgta.observations import align_positions, read_features, report_other_columns
+from mcgta.plot.overview import overview
+from mcgta.provenance import Provenance
+from mcgta.refit import labels_for, labels_with, refit
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.parallel import threads
 from mcgta.runtime.progress import reporting
@@ -31,8 +37,8 @@ from mcgta.updating.predict import predict, predict_probabilities
 Result = TypeVar("Result")
 
 
-def _at_work(method: Callable[..., Result]) -> Callable[..., Result]:
-    """Let a method work on the threads, and report to what, its estimator says."""
+def _with_threads_and_progress(method: Callable[..., Result]) -> Callable[..., Result]:
+    """Run a method on the threads of its estimator, with its display of progress."""
 
     @wraps(method)
     def work(self: MCGTA, *args: Any, **options: Any) -> Result:
@@ -45,8 +51,9 @@ def _at_work(method: Callable[..., Result]) -> Callable[..., Result]:
 def _fitted(text: str, read: Callable[[Fit], Any]) -> Any:
     """Return an attribute that is read off the fit."""
 
-    @_at_work
+    @_with_threads_and_progress
     def get(self: MCGTA) -> Any:
+        check_is_fitted(self)
         return read(self._fit)
 
     return property(get, doc=text)
@@ -64,8 +71,10 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     :func:`mcgta.evidence`), those of the clusterer with several settings and *refined* ones, whose clusters are Gaussians with
     labels that change at a cost along time or between neighbours. ``labels_source_`` says which were taken, ``choice_`` why.
     Setting ``eps`` ends the search, since a radius has a meaning for one loss only: the rest of what is left open then takes
-    the plain value named below. So do dissimilarities other than W2 squared, a ``prior``, a clusterer object, and features
-    that do not vary.
+    the plain value named below. So do dissimilarities other than W2 squared, a ``prior``, a clusterer object,
+    ``penalty="no_hinge"``, features that do not vary, and more than 50,000 observations with ``refine`` "none" or "noise".
+    A number for ``n_clusters``, and ``refine="all"``, ask for labels by evidence all the same, which the settings of the
+    clusterer do not change.
 
     Parameters
     ----------
@@ -73,8 +82,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         Number of clusters. A number gives the best labelling with that many clusters: by evidence, or with ``refine="none"``
         or ``"noise"`` the clusterer's, cut where it has that many.
     n_neighbors : int or "auto", default="auto"
-        n, the observations that each local model is fitted on, itself included. "auto" tries 20, 30 and 45; its plain value is
-        30, or a third of the group of the median observation where that is less.
+        n, the observations that each local model is fitted on, itself included. "auto" tries 20, 30 and 45 up to 3,000
+        observations; its plain value is 30, or a third of the group of the median observation where that is less.
     weights : {"uniform", "epanechnikov", "triangular", "gaussian"}, default="uniform"
         Weight of a neighbour by its distance.
     lags : int, default=0
@@ -89,21 +98,21 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         Penalty of the graphical lasso, in the squared unit of the features.
     prior : {None, "gmm"} or GaussianMixturePrior
         A global Gaussian mixture that each local model is an update of, for sparse data.
-    dissimilarity : {"auto", "wasserstein2", "calibrated", "euclidean", "cosine", "kl", "js", "tv"}, default="auto"
-        How pairs are compared: W2 squared; W2 squared in units of what two samples of n from one model would show, the mean for
-        the two models; Kullback-Leibler (symmetrised), Jensen-Shannon or total variation of the models; squared Euclidean or
-        cosine distance of the features, for which no models are fitted. "auto" tries the first two; its plain value is
-        "wasserstein2".
+    dissimilarity : {"auto", "wasserstein2", "calibrated", "euclidean", "cosine", "kl", "js", "tv"}, function, table or Kind
+        How pairs are compared; by default "auto". By name: W2 squared; W2 squared in units of what two samples of n from one
+        model would show, the mean for the two models; Kullback-Leibler (symmetrised), Jensen-Shannon or total variation of the
+        models; squared Euclidean or cosine distance of the features, for which no models are fitted. "auto" tries the first
+        two; its plain value is "wasserstein2". Or a function ``f(a, b)`` of two Gaussians that have a ``mean`` and a
+        ``covariance``; a table (N, N) of all pairs; or a :class:`mcgta.stages.dissimilarity.kind.Kind`.
     metric : {"auto", "time", "euclidean", "haversine", "precomputed"}, SpaceTime or callable
         Distance of positions. "auto" is time for one column, haversine for columns named longitude and latitude
         (or GeoPandas points in degrees), else euclidean.
     semivariogram : {"spherical", "exponential", "gaussian", "stable", "matern", "empirical"} or Semivariogram
         Theoretical model, or one fitted before.
     bins : int or sequence of float, default=40
-        Bins of distance, or their edges.
-    max_lag : float or None
-        Largest distance that the semivariogram looks at. None is half the largest distance, less where the curve has not
-        levelled off by then.
+        Bins of distance up to half the largest one, of which only the first are used where the curve has not levelled off by
+        then; or their edges, such as :func:`mcgta.stages.semivariogram.binning.lag_edges` makes: the last one is the largest
+        distance that the semivariogram looks at.
     beta : float or "auto", default="auto"
         Weight of the penalty; 0 is the paper's MC-GTA-wo. "auto" tries 1 and 0; its plain value is 1.
     margin : float, "auto" or a level such as "5%", default="auto"
@@ -131,17 +140,23 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     refine : {"auto", "none", "noise", "all"}, default="auto"
         Which labels are taken. "none": the clusterer's. "noise": the clusterer's, its noise given to the clusters that it suits
         best. "all": refined ones, in which every observation with a model has a cluster. "auto": the clusterer's or refined
-        ones, by their evidence, where there is a search.
+        ones, by their evidence, where there is a search; refined ones beyond 50,000 observations.
+    missing : {"error", "drop", "impute"}, default="error"
+        What is done with rows that have a missing feature or position. "error" refuses them. "drop" leaves them out: they
+        keep their place with the label -1 and probability 0, and ``failed_`` says why. "impute" fills in missing features,
+        along time by interpolation within the group, elsewhere by the mean of the 8 nearest observations of the group that have
+        the value, else by the feature's median; rows without a position are left out. A warning says how many. Infinite
+        features and positions, and missing groups, are refused in any case.
     n_jobs : int or None
         Threads, as in scikit-learn; the result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
         Seed of what is random: the mixture prior, "min_cov_det", the points of "js" and "tv", samples of the search, and the
         pairs that a large semivariogram is estimated from.
-    progress : "auto", bool or callable, default="auto"
+    progress : "auto", "bar", bool or callable, default="auto"
         True reports on standard error: on a terminal by a live bar with stage, share done and time left, elsewhere by a line
         for each finished stage and, in stages longer than two seconds, one every ten seconds. "auto" says nothing for two
-        seconds, then does as True on a terminal and goes on saying nothing elsewhere. A function is called with the stage's
-        name and the share done.
+        seconds, then does as True on a terminal and goes on saying nothing elsewhere; "bar" does so, too, but leaves no lines
+        behind. A function is called with the stage's name and the share done.
 
     See Also
     --------
@@ -157,6 +172,12 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     """
 
     _fit: Fit
+    _frame: CallerFrame
+
+    # What scikit-learn routes to these methods, where its metadata routing is enabled.
+    __metadata_request__fit = {"positions": True, "groups": True}  # noqa: RUF012 - scikit-learn reads it so
+    __metadata_request__predict = {"positions": True, "groups": True}  # noqa: RUF012
+    __metadata_request__predict_proba = {"positions": True, "groups": True}  # noqa: RUF012
 
     def __init__(
         self,
@@ -173,7 +194,6 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         metric: Any = Settings.metric,
         semivariogram: Any = Settings.semivariogram,
         bins: Any = Settings.bins,
-        max_lag: float | None = Settings.max_lag,
         beta: float | str = Settings.beta,
         margin: float | str = Settings.margin,
         penalty: str = Settings.penalty,
@@ -182,6 +202,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         min_samples: int | str = Settings.min_samples,
         min_cluster_size: int | str | None = Settings.min_cluster_size,
         refine: str = Settings.refine,
+        missing: str = Settings.missing,
         n_jobs: int | None = Settings.n_jobs,
         random_state: Any = Settings.random_state,
         progress: Any = Settings.progress,
@@ -198,7 +219,6 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.metric = metric
         self.semivariogram = semivariogram
         self.bins = bins
-        self.max_lag = max_lag
         self.beta = beta
         self.margin = margin
         self.penalty = penalty
@@ -207,37 +227,41 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self.min_samples = min_samples
         self.min_cluster_size = min_cluster_size
         self.refine = refine
+        self.missing = missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
 
     # ------------------------------------------------------------------ fitting
 
-    @_at_work
+    @_with_threads_and_progress
     def fit(self, X: Any, y: Any = None, *, positions: Any = None, groups: Any = None) -> Self:
         """Cluster the observations.
 
         Parameters
         ----------
         X : array-like or frame (N, d)
-            Features.
+            Features: an array, a frame of pandas, polars or pyarrow, or a GeoDataFrame, whose columns of numbers are taken.
         y : ignored
         positions : array-like, frame, geometry column or None
-            Where each observation is; see :func:`mcgta.read_positions`. None means that the order of the rows is time, or the
-            index of X where that holds times.
+            Where each observation is; see :func:`mcgta.read_positions`. None takes the geometry of a GeoDataFrame, or the index
+            of X where that holds times; else the order of the rows is time.
         groups : array-like of labels or None
             The series, slide or machine of each observation. Groups share clusters but no neighbourhoods.
         """
-        asked = Settings.of(self.get_params(deep=False))
+        asked = Settings(**self.get_params(deep=False))
         _warn_of_positions_as_target(y)
-        columns = type(self)()  # takes note of the columns, which are this estimator's only once the fit has succeeded
-        features = read_features(columns, X, ensure_min_samples=2, copy=True)
-        names = columns.__dict__.get("feature_names_in_")
+        features = read_features("MCGTA", X, missing=asked.missing, ensure_min_samples=2, copy=True)
+        report_other_columns(X, asked.metric)
+        names = text_column_names(X)
         places = align_positions(X, positions, groups, metric=asked.metric)
-        self._fit = fit_observations(features, names, places, groups, asked)
+        given = complete_rows(features, names, places, groups, asked)
+        fit = fit_observations(given.X, names, given.positions, given.groups, asked, given.rows)
+        self._fit = fit.having(missing=given.record(fit.data.positions))
+        self._frame = CallerFrame.of(X)
         return self
 
-    @_at_work
+    @_with_threads_and_progress
     def refit(self, *, local_models: Any = None, **params: Any) -> Self:
         """Cluster the same observations with other settings of the loss, the clusterer or the labels; return a new estimator.
 
@@ -249,9 +273,9 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         then estimated anew.
         """
         check_is_fitted(self)
-        return self._of(refit(self._fit, params, local_models))
+        return self._with_fit(refit(self._fit, params, local_models), self._frame)
 
-    @_at_work
+    @_with_threads_and_progress
     def append(self, X: Any, *, positions: Any = None, groups: Any = None, refresh: bool = False) -> Self:
         """Add observations to the fit, at the end of a series or anywhere else, and label all of them again.
 
@@ -289,37 +313,47 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """
         check_is_fitted(self)
         check_value("refresh", refresh, Rule(flag=True))
-        features = read_features(self, X, reset=False)
+        features = read_features(self, X, missing=self._fit.asked.missing, reset=False)
         places = align_positions(X, positions, groups, metric=self._fit.data.positions.metric)
         self._fit = append(self._fit, features, places, groups, refresh=bool(refresh))
+        self._frame = self._frame.followed_by(CallerFrame.of(X))
         return self
+
+    def with_provenance(self, provenance: Provenance | None) -> Self:
+        """Return an estimator with the same fit, and where its observations came from, which files and reports tell."""
+        check_is_fitted(self)
+        if provenance is not None and not isinstance(provenance, Provenance):
+            raise ValueError(f"provenance={provenance!r} must be a Provenance, or None")
+        return self._with_fit(self._fit.having(provenance=provenance), self._frame)
 
     # ------------------------------------------------------------------ other labels
 
-    @_at_work
+    @_with_threads_and_progress
     def dbscan_clustering(self, eps: Any) -> Labels:
         """Return the labels that DBSCAN with a radius would give, all else being equal; far cheaper than a fit.
 
         Cores and their components are read off ``single_linkage_tree_``, which serves every radius; only the border is looked
-        at anew. At ``eps_`` these are the labels of the clusterer.
+        at anew. At ``eps_`` these are the labels of DBSCAN, where that is the clusterer and no number of clusters is set.
         """
         check_is_fitted(self)
         check_value("eps", eps, Rule(real=(0, np.inf)))
         return labels_with(self._fit, float(eps))
 
-    @_at_work
+    @_with_threads_and_progress
     def labels_for(self, n_clusters: Any) -> Labels:
-        """Return the best labelling with some number of clusters, by evidence; see ``alternatives_`` for those looked at."""
+        """Return the best labelling with some number of clusters, by evidence.
+
+        For ``n_clusters_`` these are ``labels_``, where those come from evidence. Others are taken from ``alternatives_``, as
+        the search has scored them: overlaps of regions are not resolved, and observations without a model have a cluster, too.
+        Numbers that it has not looked at are searched for.
+        """
         check_is_fitted(self)
         check_value("n_clusters", n_clusters, Rule(integer=(1, np.inf)))
-        for alternative in self._fit.alternatives:
-            if alternative.n_clusters == n_clusters and alternative.labels is not None:
-                return np.asarray(self._fit.to_user(alternative.labels))
-        return refit(self._fit, {"n_clusters": int(n_clusters), "refine": "all"}, None).labels
+        return labels_for(self._fit, int(n_clusters))
 
     # ------------------------------------------------------------------ new observations
 
-    @_at_work
+    @_with_threads_and_progress
     def predict(self, X: Any, *, positions: Any = None, groups: Any = None, return_probabilities: bool = False) -> Any:
         """Return the cluster of new observations, by the rule that made the labels; -1 for noise.
 
@@ -330,36 +364,43 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
         A group not seen in the fit is a set of its own, and so are new rows without positions (of a fit without positions).
         An observation of the fit, given again at its position, keeps its label. ``X``, ``positions`` and ``groups`` are as in
-        :meth:`fit`; for precomputed distances ``positions`` holds those to the observations of the fit, (M, N).
+        :meth:`fit`; for precomputed distances ``positions`` holds those to the rows of the fit, (M, N).
+
+        Rows with missing values are treated by the ``missing`` of the fit: refused, labelled -1, or completed from the
+        observations of the fit and from each other, the fit's going first where both are at one place.
 
         With ``return_probabilities`` the strength of membership of each is returned, too, as in ``probabilities_``.
         """
         check_is_fitted(self)
-        features = read_features(self, X, reset=False)
+        check_value("return_probabilities", return_probabilities, Rule(flag=True))
+        features = read_features(self, X, missing=self._fit.asked.missing, reset=False)
         places = align_positions(X, positions, groups, metric=self._fit.data.positions.metric)
-        found = predict(self._fit, features, places, groups, strengths=return_probabilities)
+        found = predict(self._fit, features, places, groups, with_strengths=bool(return_probabilities))
         return (found.labels, found.strengths) if return_probabilities else found.labels
 
-    @_at_work
+    @_with_threads_and_progress
     def predict_proba(self, X: Any, *, positions: Any = None, groups: Any = None) -> Array:
-        """Return how probable each cluster is for new observations, (M, K), by the clusters' models; see :meth:`predict`."""
+        """Return how probable each cluster is for new observations, (M, K), by the clusters' models; see :meth:`predict`.
+
+        Rows that are left out because a value is missing have 0 throughout.
+        """
         check_is_fitted(self)
-        features = read_features(self, X, reset=False)
+        features = read_features(self, X, missing=self._fit.asked.missing, reset=False)
         places = align_positions(X, positions, groups, metric=self._fit.data.positions.metric)
         return predict_probabilities(self._fit, features, places, groups)
 
     # ------------------------------------------------------------------ tests
 
-    @_at_work
+    @_with_threads_and_progress
     def pair_test(self, i: Any, j: Any) -> PairTest:
-        """Test whether observations ``i`` and ``j`` differ no more than their distance lets expect."""
+        """Test whether observations ``i`` and ``j`` differ no more than is expected at their distance."""
         check_is_fitted(self)
         rows = [self._compared_rows(name, row) for name, row in (("i", i), ("j", j))]
         if any(row.ndim for row in rows):
             raise ValueError(f"i={i!r} and j={j!r} must be single rows")
         return pair_test(self._fit.derived.prepared.loss, int(rows[0]), int(rows[1]))
 
-    @_at_work
+    @_with_threads_and_progress
     def p_value(self, i: Any, j: Any) -> Any:
         """Return how probable a W2 squared as large as that of observations ``i`` and ``j`` is if they come from one Gaussian.
 
@@ -390,14 +431,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_is_fitted(self)
         check_testable(self._fit.settings, "p_value needs to know how much models differ by chance")
         one, two = np.broadcast_arrays(self._compared_rows("i", i), self._compared_rows("j", j))
-        rows = np.minimum(one, two).ravel()
-        cols = np.maximum(one, two).ravel()
         derived = self._fit.derived
-        dissimilarity = derived.prepared.loss.dissimilarity.of_pairs(rows, cols)
-        values = derived.significance.p_values(dissimilarity, rows, cols).reshape(one.shape)
+        values = p_values(derived.prepared.loss, derived.significance, one.ravel(), two.ravel()).reshape(one.shape)
         return float(values) if values.ndim == 0 else values
 
-    @_at_work
+    @_with_threads_and_progress
     def goodness_of_fit(self, level: Any = None) -> GoodnessOfFit:
         """Count the pairs within clusters that pass the test, by distance. All of them are compared, however many there are.
 
@@ -409,16 +447,79 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         derived = self._fit.derived
         loss = derived.prepared.loss
         labels = self._fit.labelling.labels[derived.prepared.kept]
-        counted = labelling_test(loss, labels)
         if share is None:
-            return counted
-        return calibrated_test(counted, loss, labels, derived.significance, share, random_state=self._fit.data.seed)
+            return goodness_of_fit(loss, labels)
+        return goodness_of_fit(
+            loss, labels, significance=derived.significance, level=share, random_state=self._fit.data.seed
+        )
 
     # ------------------------------------------------------------------ what a fit has found
 
+    @_with_threads_and_progress
+    def to_frame(self) -> Any:
+        """Return the result as a frame: ``cluster``, ``probability`` and ``is_noise`` of each row.
+
+        The frame is of the library that the features came in, and has the index of a pandas frame. Where features were an
+        array it is of pandas, which must be installed. A file keeps neither: after :func:`mcgta.load` the frame is of pandas,
+        and its index counts the rows.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from mcgta import MCGTA
+        >>> X = pd.DataFrame({"speed": [1.0, 1.2, 0.9, 5.0, 5.1, 4.9] * 5}, index=[f"row {k}" for k in range(30)])
+        >>> MCGTA(n_neighbors=3, n_clusters=1).fit(X).to_frame().head(2)
+               cluster  probability  is_noise
+        row 0        0          1.0     False
+        row 1        0          1.0     False
+        """
+        labels = self.labels_
+        columns = {"cluster": labels, "probability": self.probabilities_, "is_noise": labels < 0}
+        return self._frame.make(columns)
+
+    @_with_threads_and_progress
+    def describe(self) -> Description:
+        """Describe the clusters: size, what sets each apart with effect sizes, spells or places, and typical rows.
+
+        Effect sizes are in the units of X. ``print`` shows it as a text, ``to_dict()`` is ready for JSON.
+
+        Examples
+        --------
+        >>> from mcgta import MCGTA
+        >>> from mcgta.datasets import make_series
+        >>> data = make_series(600, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=20)
+        >>> print(MCGTA().fit(data.X).describe())
+        2 clusters in 600 rows along time; noise 0 %
+        cluster 0: 60 %, 358 rows, 3 spells, median 115 steps, longest 189 steps
+            rather variable feature 4 (1.9 x the spread of the rest); ...
+        cluster 1: 40 %, 242 rows, 2 spells, median 121 steps, longest 141 steps
+            rather steady feature 4 (0.53 x the spread of the rest); ...
+        """
+        check_is_fitted(self)
+        return describe(self._fit)
+
+    @_with_threads_and_progress
+    def plot(self, ax: Any = None) -> Any:
+        """Draw when or where clusters are: a timeline along time, a map in space; see :mod:`mcgta.plot` for other plots.
+
+        Groups are strips one below another, or maps side by side where they would cover each other. Where positions cannot be
+        drawn, such as of precomputed distances, the profiles of clusters are. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes to draw on; None is a new figure
+
+        Returns
+        -------
+        the axes
+        """
+        check_is_fitted(self)
+        return overview(self._fit, ax)
+
     fitted_ = _fitted("The whole Fit: observations, results of Algorithm 1, labelling and its rule.", lambda fit: fit)
     labels_ = _fitted(
-        "(N,) cluster of each observation, -1 for noise; numbered by first member in order of group, position and features.",
+        "(N,) cluster of each row, -1 for noise and rows that were left out; numbered by first member in order of group, "
+        "position and features.",
         lambda fit: fit.labels,
     )
     labels_source_ = _fitted(
@@ -427,27 +528,34 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     )
     probabilities_ = _fitted(
         "(N,) strength of membership in [0, 1]: by density, or the probability of the own cluster; 0 for noise.",
-        lambda fit: fit.to_user(fit.derived.strengths),
+        lambda fit: fit.to_user(fit.derived.strengths, 0.0),
     )
     membership_probabilities_ = _fitted(
-        "(N, K) how probable each cluster is for each observation, noise too, by the clusters' models; rows sum to one.",
-        lambda fit: fit.to_user(fit.derived.probabilities),
+        "(N, K) how probable each cluster is for each observation, noise too, by the clusters' models; rows sum to one, or "
+        "are 0 where they were left out.",
+        lambda fit: fit.to_user(fit.derived.probabilities, 0.0),
     )
     n_clusters_ = _fitted("Number of clusters.", lambda fit: fit.labelling.n_clusters)
     noise_share_ = _fitted(
-        "Share of observations labelled noise.", lambda fit: float(np.mean(fit.labelling.labels < 0))
+        "Share of rows labelled -1: noise, and rows that were left out.", lambda fit: float(np.mean(fit.labels < 0))
     )
     failed_ = _fitted(
-        "dict of row -> reason, for observations whose model could not be fitted; they are labelled noise.",
-        lambda fit: fit.failed,
+        "dict of row -> reason, for rows without a model, which are labelled noise: it could not be fitted, or a value is "
+        "missing.",
+        lambda fit: fit.user_failed,
+    )
+    missing_ = _fitted(
+        "What was missing, and left out or imputed; None where nothing was. ``print(model.missing_)``.",
+        lambda fit: fit.missing,
     )
     choice_ = _fitted(
-        "What was chosen without labels, and why; None without a search. ``print(model.choice_)``.",
+        'What was chosen without labels, and why; None without a search, such as with ``eps``, or with ``refine`` "none" or '
+        '"noise" beyond 50,000 observations, and after ``append`` to labels of the clusterer. ``print(model.choice_)``.',
         lambda fit: fit.choice,
     )
     alternatives_ = _fitted(
         "The best labelling of each number of clusters that the search looked at, fewest first; see :meth:`labels_for`.",
-        lambda fit: fit.alternatives,
+        lambda fit: fit.user_alternatives,
     )
     changed_share_ = _fitted(
         "Share of the observations whose cluster the last :meth:`append` has changed; NaN before one.",
@@ -462,8 +570,8 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         lambda fit: fit.user_models,
     )
     semivariogram_ = _fitted("The fitted Semivariogram, with range, sill and nugget.", lambda fit: fit.semivariogram)
-    positions_ = _fitted("Positions of the observations.", lambda fit: fit.data.positions.take(fit.data.back))
-    prior_ = _fitted("The global mixture; None without a prior.", lambda fit: fit.prior)
+    positions_ = _fitted("Positions of the rows; NaN where they are missing.", lambda fit: fit.user_positions)
+    prior_ = _fitted("The global mixture, in the units of X; None without a prior.", lambda fit: fit.user_prior)
     objective_ = _fitted(
         "The paper's total loss of the labelling and its two parts, over all pairs within clusters, each of which is compared.",
         lambda fit: fit.derived.objective,
@@ -486,68 +594,73 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     @property
     def feature_names_in_(self) -> Any:
         """Names of the features, where X had text for all of them."""
+        check_is_fitted(self)
         return _where_there(self._fit.names, "feature_names_in_", "X had no names for its features")
 
     @property
     def core_sample_indices_(self) -> Index:
         """Rows of DBSCAN's core observations, or of all clustered ones for other clusterers; of labels by the clusterer."""
+        check_is_fitted(self)
         rule = self._fit.labelling.rule
         anchors = rule.anchors if isinstance(rule, Membership) else None
         rows = _where_there(
             anchors, "core_sample_indices_", "labels were chosen by evidence, and have no core observations"
         )
-        return np.sort(self._fit.data.order[rows])
+        return np.sort(self._fit.data.user_rows[rows])
 
     @property
     def ordering_(self) -> Index:
         """(N,) rows in the order in which OPTICS visits them, those without a model last."""
+        check_is_fitted(self)
         fit = self._fit
         ordering = _where_there(fit.labelling.ordering, "ordering_", "there is one with clusterer='optics' only")
-        rows = fit.data.order[fit.kept]
-        return np.concatenate([rows[ordering], np.array(sorted(fit.failed), dtype=rows.dtype)])
+        rows = fit.data.user_rows[fit.kept]
+        return np.concatenate([rows[ordering], np.array(sorted(fit.user_failed), dtype=rows.dtype)])
 
     @property
     def reachability_(self) -> Array:
         """(N,) reachability of each row, as scikit-learn's OPTICS has it; infinite for rows without a model."""
+        check_is_fitted(self)
         fit = self._fit
         reached = _where_there(fit.labelling.reachability, "reachability_", "there is one with clusterer='optics' only")
-        reachability = np.full(fit.data.order.size, np.inf)
-        reachability[fit.data.order[fit.kept]] = reached
+        reachability = np.full(fit.n_rows, np.inf)
+        reachability[fit.data.user_rows[fit.kept]] = reached
         return reachability
 
     @property
-    @_at_work
+    @_with_threads_and_progress
     def single_linkage_tree_(self) -> Array:
         """Merges of core observations with growing radius, as SciPy writes a linkage, over the rows with a model."""
+        check_is_fitted(self)
         linkage = self._fit.derived.linkage
         return np.empty((0, 4)) if linkage is None else linkage.linkage.copy()
 
     @property
-    @_at_work
+    @_with_threads_and_progress
     def condensed_tree_(self) -> CondensedTree:
         """The condensed tree of HDBSCAN over the rows with a model, whatever the clusterer is."""
-        linkage = self._fit.derived.linkage
-        if linkage is None:
-            raise AttributeError("condensed_tree_ is not there: fewer observations have a model than min_samples")
-        size = smallest_cluster(self._fit.settings) or self._fit.min_samples
-        return condensed_tree(linkage.linkage, max(2, size))
+        check_is_fitted(self)
+        tree: CondensedTree = _where_there(
+            self._fit.derived.condensed_tree, "condensed_tree_", "fewer observations have a model than min_samples"
+        )
+        return tree
 
     # ------------------------------------------------------------------ for scikit-learn, files and pickles
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fit" in self.__dict__
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        # scikit-learn notes columns while it reads X; those of a fit are the fit's own.
-        if name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__[name] = value
-        else:
-            super().__setattr__(name, value)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing in ("drop", "impute")
+        return tags
 
-    def _of(self, fit: Fit) -> Self:
-        """Return an estimator that has a fit."""
-        new = type(self)(**fit.asked.params)
+    @classmethod
+    def _with_fit(cls, fit: Fit, frame: CallerFrame | None = None) -> Self:
+        """Return an estimator that has a fit, and knows the frame of its features where that is given."""
+        new = cls(**fit.asked.params)
         new._fit = fit
+        new._frame = CallerFrame() if frame is None else frame
         return new
 
     def _archive_state(self) -> dict[str, Any]:
@@ -556,36 +669,35 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
     @classmethod
     def _from_archive_state(cls, state: dict[str, Any]) -> Self:
-        return cls()._of(read_fit(state))
+        return cls._with_fit(read_fit(state))
 
     def _compared_rows(self, name: str, rows: Any) -> Index:
         """Check rows of observations with a model; return their places in the loss."""
         given = np.asarray(rows)
-        count = len(self._fit.data.positions)
+        fit = self._fit
+        count = fit.n_rows
         if given.dtype.kind not in "iu" and given.size:
             raise ValueError(f"{name}={rows!r} must be rows, integers from 0 to {count - 1}")
         wrong = given[(given < 0) | (given >= count)]
         if wrong.size:
             raise ValueError(f"{name}={wrong.flat[0]} is not a row: there are {count} observations")
-        bad = given[np.isin(given, list(self._fit.failed))]
+        failed = fit.user_failed
+        bad = given[np.isin(given, list(failed))]
         if bad.size:
-            raise ValueError(f"{name}={bad.flat[0]} has no model: {self._fit.failed[int(bad.flat[0])]}")
-        return np.searchsorted(self._fit.derived.prepared.kept, self._fit.data.back[given.astype(np.int64)])
+            raise ValueError(f"{name}={bad.flat[0]} has no model: {failed[int(bad.flat[0])]}")
+        unsorted = given.astype(np.int64) if fit.data.rows is None else np.searchsorted(fit.data.rows, given)
+        return np.searchsorted(fit.derived.prepared.kept, fit.data.back[unsorted])
 
     def _read_level(self, level: Any) -> float:
         """Check a significance level, and that there can be one."""
-        share = read_level(level)
-        if share is None and isinstance(level, (int, float, np.integer, np.floating)) and 0 < level < 1:
-            share = float(level)
-        if share is None:
-            raise ValueError(f"level={level!r} must be a number above 0 and below 1, or a text such as '5%'")
+        check_value("level", level, Rule(real=(0, 1), above=True, below=True, level=True))
         check_testable(self._fit.settings, f"level={level!r} is a significance level")
-        return share
+        return read_level(level) or float(level)
 
 
 def _where_there(value: Any, name: str, why_not: str) -> Any:
     if value is None:
-        raise AttributeError(f"{name} is not there: {why_not}")
+        raise AttributeError(f"{name} is not available: {why_not}")
     return value
 
 

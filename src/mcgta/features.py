@@ -1,16 +1,18 @@
-"""What can be wrong with the user's features, said with the column, the rows and the cure."""
+"""The user's features: which columns they are, and what can be wrong with them, said with the column, the rows and the cure."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from mcgta.positions.tables import is_missing
-from mcgta.runtime.types import Array, Mask
+from mcgta.runtime import containers
+from mcgta.runtime.containers import is_from, refuse_containers
+from mcgta.runtime.types import Array
 from mcgta.runtime.warnings import warn
 
 MAX_NAMED = 5
@@ -26,37 +28,85 @@ MIN_IDENTIFIER_ROWS = 20
 """Rows in a row of one identifier, in the mean."""
 MIN_IDENTIFIERS = 6
 
-_DROP = (
-    "drop those rows from X and positions alike, or impute them first, for example with sklearn.impute.SimpleImputer"
-)
+_DROP = "drop those rows from X and positions alike"
+IMPUTE = "or impute them first, for example with sklearn.impute.SimpleImputer"
+"""What to do about missing features beside dropping rows, where they are refused whatever the settings are."""
+ALLOW = "or set missing='drop', which labels those rows -1, or missing='impute'"
+"""The same where a setting allows them."""
+
 _CONTAINERS = {
-    "AnnData": 'X is an AnnData; pass X=adata.obsm["X_pca"] and positions=adata.obsm["spatial"]',
-    "GeoDataFrame": "X is a GeoDataFrame; pass X=gdf[columns], the features, and positions=gdf.geometry",
-    "GeoSeries": "X is a GeoSeries; geometries are positions: pass X=, the features, and positions=geoseries",
+    ("anndata", "AnnData"): "an AnnData; use mcgta.cluster_anndata(adata)",
+    ("geopandas", "GeoSeries"): "a GeoSeries; geometries are positions: pass X=, the features, and positions=geoseries",
+    ("xarray", "DataArray"): "a DataArray; use mcgta.cluster_xarray(data)",
+    ("xarray", "Dataset"): "a Dataset; use mcgta.cluster_xarray(data)",
 }
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
-def refuse_unreadable(X: Any) -> None:
-    """Refuse containers that are no table of numbers, masked cells, and columns of dates, before anything is read."""
-    for kind in type(X).__mro__:
-        if kind.__name__ in _CONTAINERS and kind.__module__.split(".")[0] in ("anndata", "geopandas"):
-            raise ValueError(_CONTAINERS[kind.__name__])
-    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # sparse matrices may be dicts
-        raise ValueError(f"X is a {type(X).__name__}; pass a table, such as pandas.DataFrame(X)")
-    if getattr(getattr(X, "dtype", None), "names", None):
+def feature_table(X: Any, known: Sequence[str] | None = None) -> Any:
+    """Return the features among the columns of X: of a GeoDataFrame those of numbers, or the ``known`` ones; else all."""
+    if not is_from(X, "geopandas", "GeoDataFrame"):
+        return X
+    if known is not None and all(name in X.columns for name in known):
+        return _plain(X[list(known)])
+    names = [name for name in X.columns if _holds_numbers(X[name].dtype)]
+    if not names:
         raise ValueError(
-            f"X is a structured array with fields {X.dtype.names}; pass a table, such as pandas.DataFrame(X) or "
-            "numpy.lib.recfunctions.structured_to_unstructured(X)"
+            f"X is a GeoDataFrame without a column of numbers, which features are; it has {list(X.columns)}"
         )
-    _refuse_masked(X)
-    _refuse_repeated_names(X)
+    return _plain(X[names])
+
+
+def warn_of_other_columns(X: Any, *, timed: bool) -> None:
+    """Warn of columns of a GeoDataFrame that are neither features nor positions; a column of dates is, where ``timed``."""
+    if not is_from(X, "geopandas", "GeoDataFrame"):
+        return
+    used = {*(column_names(X) or ()), X.geometry.name}
+    if timed:
+        used |= {name for name in X.columns if getattr(X[name].dtype, "kind", "") == "M"}
+    other = [k for k, name in enumerate(X.columns) if name not in used]
+    if other:
+        said = name_columns(other, list(X.columns))
+        warn(
+            f"X: {said} holds no numbers and is left out; columns of numbers are the features, the geometry is the position"
+        )
+
+
+def _plain(frame: Any) -> Any:
+    """Return a frame of pandas in the place of one of GeoPandas, which may be what selecting columns gives."""
+    import pandas
+
+    return pandas.DataFrame(frame)
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "O") in "biuf"
+
+
+def refuse_unreadable(X: Any, cure: str = IMPUTE) -> None:
+    """Refuse containers that are no table of numbers, masked cells, and columns of dates, before anything is read."""
+    for (package, kind), said in _CONTAINERS.items():
+        if is_from(X, package, kind):
+            raise ValueError(f"X is {said}")
+    refuse_containers("X", X, f"{_DROP}, {cure}")
     dated = _dated_columns(X)
     if dated:
         _refuse_dates(dated)
 
 
-def explain_failure(X: Any) -> None:
+def missing_to_nan(X: Any) -> Any:
+    """Return features with NaN in the place of masked cells and of missing objects, such as None."""
+    X = containers.unmasked(X)
+    if hasattr(X, "iloc"):
+        return X.where(X.notna(), np.nan) if any(dtype.kind == "O" for dtype in X.dtypes) else X
+    if isinstance(X, (list, tuple)) or getattr(getattr(X, "dtype", None), "kind", "") == "O":
+        columns = _object_columns(X)
+        if columns:
+            return np.array([[np.nan if is_missing(item) else item for item in column] for column in columns], object).T
+    return X
+
+
+def explain_failure(X: Any, cure: str = IMPUTE) -> None:
     """Raise an error that names the column, where features could not be read because of text, dates or missing objects."""
     names = column_names(X)
     for k, column in enumerate(_object_columns(X)):
@@ -72,43 +122,63 @@ def explain_failure(X: Any) -> None:
                 "sklearn.preprocessing.OneHotEncoder, or leave it out"
             )
         if missing:
-            raise ValueError(f"X: {said} has missing values (NaN) in {_rows(missing)}; {_DROP}")
+            raise ValueError(f"X: {said} has missing values (NaN) in {_rows(missing)}; {_DROP}, {cure}")
 
 
-def refuse_missing_features(X: Array, names: Sequence[Any] | None) -> None:
-    """Refuse NaN and infinite features: name the columns, how many rows, and the first of them."""
-    bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
+def refuse_missing_features(X: Array, names: Sequence[Any] | None, cure: str = IMPUTE, *, gaps: bool = False) -> None:
+    """Refuse infinite features, and NaN unless there may be ``gaps``: name the columns, how many rows, and the first."""
+    bad = np.flatnonzero((np.isinf(X) if gaps else ~np.isfinite(X)).any(axis=0))
     if bad.size == 0:
         return
     said = []
     for k in bad[:MAX_NAMED].tolist():
-        for what, rows in (("NaN", np.isnan(X[:, k])), ("infinity", np.isinf(X[:, k]))):
+        for what, rows in (("NaN", np.isnan(X[:, k]) & (not gaps)), ("infinity", np.isinf(X[:, k]))):
             if rows.any():
                 said.append(f"{name_column(k, names)} holds {what} in {_rows(np.flatnonzero(rows).tolist())}")
     more = f", and so do {bad.size - MAX_NAMED} more columns" if bad.size > MAX_NAMED else ""
-    raise ValueError(f"X: {', '.join(said)}{more}; {_DROP}")
+    cure = "or replace infinite values by finite ones" if np.isinf(X).any() else cure
+    raise ValueError(f"X: {', '.join(said)}{more}; {_DROP}, {cure}")
 
 
 def warn_of_identifiers(X: Array, names: Sequence[Any] | None) -> None:
     """Warn of columns that look like row numbers, clocks or identifiers, which say nothing of the state of things.
 
-    ``X`` (N, d) is in the user's order. Clocks are columns of equal steps, or integers that only rise or only fall; so are
-    counters that begin again with each series. Identifiers are integers that stay for many rows and never come back.
+    ``X`` (N, d) is in the user's order; see :func:`looks_like_identifier`.
     """
-    suspects = [k for k in range(X.shape[1]) if _is_clock(X[:, k]) or _is_identifier(X[:, k])]
+    suspects = [k for k in range(X.shape[1]) if looks_like_identifier(X[:, k])]
     if suspects:
-        said = ", ".join(name_column(k, names) for k in suspects[:MAX_NAMED])
-        said += f" and {len(suspects) - MAX_NAMED} more" if len(suspects) > MAX_NAMED else ""
         warn(
-            f"X: {said} looks like an identifier or a clock (row numbers, times, numbers of series), which would be clustered "
-            "as a feature; leave it out, and pass times as positions= and series as groups="
+            f"X: {name_columns(suspects, names)} looks like an identifier or a clock (row numbers, times, numbers of series), "
+            "which would be clustered as a feature; leave it out, and pass times as positions= and series as groups="
         )
 
 
-def column_names(X: Any) -> Sequence[Any] | None:
-    """Return what the columns of a frame are called; None for what has no names."""
-    columns = getattr(X, "columns", None)
-    return None if columns is None else list(columns)
+def looks_like_identifier(column: Array) -> bool:
+    """Whether a column (N,) of numbers looks like row numbers, times or identifiers.
+
+    Clocks are columns of equal steps, or integers that only rise or only fall; so are counters that begin again with each
+    series. Identifiers are integers that stay for many rows and never come back.
+    """
+    return _is_clock(column) or _is_identifier(column)
+
+
+def column_names(X: Any) -> list[Any] | None:
+    """Return the names of the features of a frame; None for a container without names."""
+    return containers.column_names(feature_table(X))
+
+
+def text_column_names(X: Any) -> Any:
+    """Return an array of what the columns of a frame are called, where that is text for all; None where it is for none."""
+    names = column_names(X)
+    if names is None or not any(isinstance(name, str) for name in names):
+        return None
+    other = [name for name in names if not isinstance(name, str)]
+    if other:
+        raise TypeError(
+            f"X: columns must have names that are text, all or none, but {other[0]!r} is not; use X.columns = "
+            "X.columns.astype(str)"
+        )
+    return np.array(names, dtype=object)
 
 
 def name_column(k: int, names: Sequence[Any] | None) -> str:
@@ -116,29 +186,17 @@ def name_column(k: int, names: Sequence[Any] | None) -> str:
     return f"column {k if names is None else str(names[k])!r}"
 
 
+def name_columns(columns: Sequence[int], names: Sequence[Any] | None) -> str:
+    """Return how a message calls several columns: the first few, and how many more there are."""
+    said = ", ".join(name_column(k, names) for k in columns[:MAX_NAMED])
+    return said + (f" and {len(columns) - MAX_NAMED} more" if len(columns) > MAX_NAMED else "")
+
+
 def _rows(rows: Sequence[int]) -> str:
     """Say how many rows, and which come first."""
     first = ", ".join(str(row) for row in rows[:MAX_NAMED])
     more = ", ..." if len(rows) > MAX_NAMED else ""
     return f"{len(rows)} row{'' if len(rows) == 1 else 's'} ({first}{more})"
-
-
-def _refuse_masked(X: Any) -> None:
-    if not np.ma.is_masked(X):
-        return
-    mask: Mask = np.ma.getmaskarray(X)
-    row, *column = np.argwhere(mask)[0].tolist()
-    where = f"row {row}" + (f", column {column[0]}" if column else "")
-    raise ValueError(f"X has {np.count_nonzero(mask)} masked cells (NaN), the first in {where}; {_DROP}")
-
-
-def _refuse_repeated_names(X: Any) -> None:
-    names = [str(name) for name in column_names(X) or ()]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(
-            f"X has several columns called {', '.join(map(repr, repeated))}; pass each column once, under a name of its own"
-        )
 
 
 def _dated_columns(X: Any) -> list[str]:

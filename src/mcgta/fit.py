@@ -1,64 +1,53 @@
 """A fit: observations, the results of Algorithm 1, and one labelling with the rule that made it.
 
-:func:`fit_observations` makes one in three steps: it chooses settings, runs Algorithm 1, and takes the labels of the search
-where evidence prefers them. A :class:`Fit` never changes; what is computed from it when asked for is in its :class:`Derived`
-parts.
+A :class:`Fit` never changes; what is computed from it when asked for is in its :class:`Derived` parts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mcgta.clustering.backend import Backend
 from mcgta.clustering.brute_force import BruteForceSearch
 from mcgta.clustering.clustering import Clustering, densities
-from mcgta.clustering.labels import number
+from mcgta.clustering.condensed_tree import CondensedTree, condensed_tree
 from mcgta.clustering.linkage import SingleLinkage
 from mcgta.clustering.membership import Membership
 from mcgta.clustering.model_tree import serves
+from mcgta.clustering.tree_anchors import TreeAnchors
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.inference.significance import Significance
+from mcgta.missing import Missing
 from mcgta.observations import Observations
 from mcgta.pipeline import (
     Prepared,
     StageCache,
     choose_backend_for,
-    cluster,
-    dissimilarity_key,
+    count_min_samples,
     find_significance,
-    listed_neighbors,
-    models_key,
     open_search,
     prepare,
-    read,
-    search_neighbors,
-    semivariogram_key,
+    stage_key,
 )
+from mcgta.positions.positions import Positions
 from mcgta.positions.surroundings import Surroundings
+from mcgta.provenance import Provenance
+from mcgta.runtime.cached import cached_property
 from mcgta.runtime.config import get_config
-from mcgta.runtime.progress import note, stage
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.runtime.warnings import warn
-from mcgta.selection.alternatives import Alternative, list_alternatives
-from mcgta.selection.auto import Selection, is_searchable, select
-from mcgta.selection.choice import Choice, ChoiceWarning
-from mcgta.selection.cluster_models import Background, ClusterModels, estimate_cluster_models
-from mcgta.selection.noise import assign_noise
+from mcgta.selection.alternatives import Alternative
+from mcgta.selection.choice import Choice
+from mcgta.selection.cluster_models import ClusterModels, estimate_cluster_models
 from mcgta.selection.probabilities import membership_probabilities
-from mcgta.selection.search import LOOSE
 from mcgta.settings import Settings
 from mcgta.stages.dissimilarity.compare import sampling_error
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
 from mcgta.stages.prior import MixturePrior
 from mcgta.stages.semivariogram.curve import Semivariogram
-
-CLUSTERER = "clusterer"
-EVIDENCE = "evidence"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +88,7 @@ class Fit:
     Attributes
     ----------
     asked : settings as the user made them
-    settings : the same with values for what was left open
+    settings : the same with values that were chosen for what was left open, or plain ones
     data : the observations, in canonical order
     names : of the features, where they have some
     models, prior : in canonical order; None where there are none
@@ -111,6 +100,8 @@ class Fit:
     alternatives : the best labelling of each number of clusters that was looked at, in canonical order
     changed_share : share of the observations of an earlier fit that changed cluster when others were added; NaN without
     given_models : whether the local models were passed in, so that there is no telling how to fit others like them
+    missing : rows of the user that are no observations, and features that were imputed; None where nothing was missing
+    provenance : the file that the observations were read from; None where that is not known
     """
 
     asked: Settings
@@ -128,6 +119,8 @@ class Fit:
     alternatives: tuple[Alternative, ...] = ()
     changed_share: float = np.nan
     given_models: bool = False
+    missing: Missing | None = None
+    provenance: Provenance | None = None
 
     @cached_property
     def derived(self) -> Derived:
@@ -144,17 +137,72 @@ class Fit:
         """Leave what can be computed again out of pickles and copies."""
         return {name: value for name, value in vars(self).items() if name != "derived"}
 
-    def to_user(self, values: Any) -> Any:
-        """Bring values of observations from canonical into the user's order."""
-        return values[self.data.back]
+    @property
+    def n_rows(self) -> int:
+        """Rows that the user gave, those left out included."""
+        return len(self.data.positions) if self.missing is None else self.missing.n_rows
+
+    def to_user(self, values: Any, absent: Any = None) -> Any:
+        """Bring values of observations from canonical order into that of the user's rows.
+
+        Rows that were left out get ``absent``: by default -1 for integers, NaN for other numbers, and False.
+        """
+        own = values[self.data.back]
+        return own if self.missing is None else self.missing.spread_out(own, absent)
 
     @property
     def user_models(self) -> LocalModels | None:
-        """Local models in the user's order of rows and units of features."""
+        """Local models in the user's order of rows and units of features; rows that were left out have failed."""
         if self.models is None:
             return None
         models = self.models.take(self.data.back)
-        return models if self.data.spreads is None else models.scaled(self.data.spreads)
+        if self.data.spreads is not None:
+            models = models.scaled(self.data.spreads)
+        if self.missing is None or self.missing.rows.size == 0:
+            return models
+        rows = self.missing.kept.tolist()
+        return replace(
+            models,
+            means=self.missing.spread_out(models.means),
+            covariances=self.missing.spread_out(models.covariances),
+            failures={**{rows[k]: reason for k, reason in models.failures.items()}, **self.missing.reasons},
+            sizes=None if models.sizes is None else self.missing.spread_out(models.sizes, self.data.n_neighbors),
+        )
+
+    @property
+    def user_positions(self) -> Positions:
+        """Positions in the user's order of rows; of rows that were left out as far as they are known, else NaN."""
+        places = self.data.positions.take(self.data.back)
+        return places if self.missing is None else self.missing.spread_positions(places)
+
+    @property
+    def user_failed(self) -> dict[int, str]:
+        """Why rows of the user have no model: those that were left out, too."""
+        return self.failed if self.missing is None else dict(sorted({**self.failed, **self.missing.reasons}.items()))
+
+    @property
+    def observed(self) -> Array:
+        """(N, d) features of the observations in canonical order, NaN where they were imputed."""
+        features = self.data.raw.copy()
+        if self.missing is not None:
+            rows, columns = self.missing.cells.T
+            features[np.searchsorted(self.missing.kept, rows), columns] = np.nan
+        return features[self.data.order]
+
+    @property
+    def user_prior(self) -> MixturePrior | None:
+        """The global mixture in the user's units of features."""
+        if self.prior is None or self.data.spreads is None:
+            return self.prior
+        return self.prior.scaled(self.data.spreads)
+
+    @property
+    def user_alternatives(self) -> tuple[Alternative, ...]:
+        """The alternatives with labels in the user's order."""
+        return tuple(
+            replace(each, labels=None if each.labels is None else self.to_user(each.labels))
+            for each in self.alternatives
+        )
 
     @property
     def labels(self) -> Labels:
@@ -164,22 +212,27 @@ class Fit:
     @property
     def kept(self) -> Index:
         """Rows in canonical order that can be compared."""
-        return np.flatnonzero(~np.isin(self.data.order, list(self.failed)))
+        return np.flatnonzero(~np.isin(self.data.user_rows, list(self.failed)))
 
     @property
     def min_samples(self) -> int:
         """Observations that make a row core."""
-        given = self.settings.min_samples
-        return self.data.n_neighbors if given == "auto" else int(given)
+        return count_min_samples(self.settings, self.data)
 
-    def cache(self) -> StageCache:
-        """Return the results of stages that another run on the same observations can use."""
-        models = models_key(self.settings, self.data)
-        return StageCache(
-            priors={models: self.prior},
-            models={models: self.models},
-            semivariograms={semivariogram_key(self.settings, self.data): self.semivariogram},
-        )
+
+class DensityRule(NamedTuple):
+    """How labels of the clusterer place new observations.
+
+    Attributes
+    ----------
+    membership : anchors of the clusters, by rows in canonical order, ascending
+    tree : through which anchors are found; None where new observations are compared with all of them
+    surroundings : finds the observations of the fit that new ones are modelled on; None where all are looked through
+    """
+
+    membership: Membership
+    tree: TreeAnchors | None
+    surroundings: Surroundings | None
 
 
 class Derived:
@@ -187,23 +240,26 @@ class Derived:
 
     def __init__(self, fit: Fit) -> None:
         self._fit = fit
-        self._cache = fit.cache()
         self._surroundings: dict[tuple[int, int], Surroundings] = {}
-        self.density_reference: Any = None
 
     def remember(self, prepared: Prepared, cache: StageCache) -> None:
         """Keep what the fit has computed already."""
-        self._cache = cache
-        self.__dict__["prepared"] = prepared
+        self.__dict__.update(prepared=prepared, cache=cache)
 
     def adopt(self, other: Derived) -> None:
         """Take over what was computed for another fit of the same observations, settings and labels."""
         self.__dict__.update({**vars(other), "_fit": self._fit})
 
-    @property
+    @cached_property
     def cache(self) -> StageCache:
-        """Results of stages."""
-        return self._cache
+        """Results of stages that another run on the same observations can use."""
+        fit = self._fit
+        cache = StageCache()
+        key = stage_key("models", fit.settings, fit.data)
+        cache.put("prior", key, fit.prior)
+        cache.put("models", key, fit.models)
+        cache.put("semivariogram", stage_key("semivariogram", fit.settings, fit.data), fit.semivariogram)
+        return cache
 
     def surroundings(self, count: int, before: int) -> Surroundings:
         """Return what finds observations of the fit around new ones: ``count`` neighbours, ``before`` predecessors."""
@@ -216,30 +272,28 @@ class Derived:
         """Algorithm 1 up to the clustering; only what was not kept is computed."""
         fit = self._fit
         settings = fit.settings.having(margin=fit.margin, semivariogram=fit.semivariogram)
-        prepared = prepare(
-            fit.data, settings, self._cache, backend=Backend("tiled", "nothing is clustered"), quiet=True
-        )
+        prepared = prepare(fit.data, settings, self.cache, backend=Backend("tiled", "nothing is clustered"), quiet=True)
         return replace(prepared, settings=fit.settings)
 
     @cached_property
     def search(self) -> BruteForceSearch | TreeSearch:
         """The neighbour search of the fit."""
         backend = self._fit.backend
-        if backend.name == "table":  # the table of losses was not kept, and there may be less memory than before
+        if backend.holds_table:  # the table of losses was not kept, and there may be less memory than before
             backend = choose_backend_for(self._fit.data.raw.shape, self._fit.settings)
-        return open_search(self.prepared, backend, self._cache)
+        return open_search(self.prepared, backend, self.cache)
 
     @cached_property
     def tree(self) -> TreeSearch | None:
-        """A tree over the models; None where neighbours are few, or a tree cannot serve."""
+        """A tree over the models; None up to ``table_rows`` observations, or where a tree cannot serve."""
         backend = self._fit.backend
         few = len(self.prepared.loss) <= get_config().table_rows
-        if backend.name != "table":
+        if not backend.holds_table:
             search = self.search
         elif few or not serves(self.prepared.loss):  # nor is the table of losses needed, which was not kept
             return None
         else:
-            search = open_search(self.prepared, replace(backend, name="tree"), self._cache)
+            search = open_search(self.prepared, replace(backend, name="tree"), self.cache)
         return search if isinstance(search, TreeSearch) else None
 
     @cached_property
@@ -250,18 +304,25 @@ class Derived:
         return SingleLinkage.of(self.search, self._fit.min_samples)
 
     @cached_property
+    def condensed_tree(self) -> CondensedTree | None:
+        """The condensed tree of HDBSCAN; None where there are too few observations for any to be core."""
+        if self.linkage is None:
+            return None
+        options = self.prepared.options
+        return condensed_tree(self.linkage.linkage, max(2, options.min_cluster_size or options.min_samples))
+
+    @cached_property
     def significance(self) -> Significance:
         """What differs by more than chance."""
         prepared = self.prepared
         if prepared.significance is not None:
             return prepared.significance
-        key = dissimilarity_key(self._fit.settings, self._fit.data)
-        if key not in self._cache.significances:
-            assert prepared.models is not None
-            self._cache.significances[key] = find_significance(
-                prepared.data, prepared.models, prepared.kept, self._fit.settings
-            )
-        return self._cache.significances[key]
+        fit = self._fit
+        return self.cache.get(
+            "significance",
+            stage_key("dissimilarity", fit.settings, fit.data),
+            lambda: find_significance(fit.data, prepared.models, prepared.kept, fit.settings),
+        )
 
     @cached_property
     def clustering(self) -> Clustering:
@@ -288,6 +349,32 @@ class Derived:
         return replace(membership, anchors=self.prepared.kept[membership.anchors])
 
     @cached_property
+    def density_rule(self) -> DensityRule:
+        """By which labels of the clusterer place new observations."""
+        fit = self._fit
+        rule = fit.labelling.rule
+        assert isinstance(rule, Membership)
+        tree = self.tree
+        # Radii need the densities of all, and so does a comparison with all; else those nearby will do.
+        if np.isnan(rule.radii).any() or (tree is None and np.isnan(rule.core_distances).any()):
+            rule = self.membership
+        surroundings = None
+        if tree is not None and fit.data.positions.kind is not None:
+            lags = fit.settings.lags
+            surroundings = self.surroundings(max(fit.data.n_neighbors, lags + 1), lags)
+        return DensityRule(rule, self.anchor_tree(rule), surroundings)
+
+    def anchor_tree(self, rule: Membership) -> TreeAnchors | None:
+        """Make the tree ready for searches of anchors; None without a tree, or without anchors."""
+        tree = self.tree
+        rows = np.searchsorted(self.prepared.kept, rule.anchors)
+        if tree is None or rows.size == 0:
+            return None
+        largest = float(rule.radii.max())
+        samples = self._fit.min_samples
+        return TreeAnchors.of(tree, rows, rule.core_distances, largest_radius=largest, min_samples=samples)
+
+    @cached_property
     def strengths(self) -> Array:
         """(N,) in canonical order: strength of membership by density, or the probability of the own cluster."""
         labelling = self._fit.labelling
@@ -309,16 +396,14 @@ class Derived:
             return fit.labelling.rule
         if fit.labelling.n_clusters == 0:
             return None
-        return describe_clusters(fit.data, fit.labelling.labels, background_of(fit.choice))
+        return describe_clusters(fit.data, fit.labelling.labels, fit.choice)
 
     @cached_property
     def probabilities(self) -> Array:
         """(N, K) in canonical order."""
         fit = self._fit
         models = self.cluster_models if fit.labelling.n_clusters > 1 else None
-        return membership_probabilities(
-            fit.data.X, fit.data.positions, fit.labelling.labels, models, seed=fit.data.seed
-        )
+        return membership_probabilities(fit.data.X, fit.data.positions, fit.labelling.labels, models)
 
     @cached_property
     def objective(self) -> Objective:
@@ -328,124 +413,15 @@ class Derived:
     @cached_property
     def dissimilarity_error(self) -> float:
         """Sampling error of dissimilarities."""
-        return sampling_error(self._fit.models, self._fit.settings.kind, random_state=self._fit.data.seed)
+        return sampling_error(self._fit.models, self._fit.settings.dissimilarity_kind, random_state=self._fit.data.seed)
 
 
-def fit_observations(X: Array, names: Any, positions: Any, groups: Any, asked: Settings) -> Fit:
-    """Fit observations: choose settings, run Algorithm 1, refine labels where evidence prefers that."""
-    plain = asked.plain()
-    backend = choose_backend_for(X.shape, plain, neighbors=listed_neighbors(positions, plain))
-    data = read(X, names, positions, groups, plain)
-    cache = StageCache()
-
-    settings = plain
-    selection = None
-    if is_searchable(asked, data):  # 1. choose settings
-        selection = select(asked, data, cache)
-        settings = selection.settings
-        _tell(selection.choice)
-        data = data.with_neighbors(int(settings.n_neighbors))
-        backend = choose_backend_for(X.shape, settings, neighbors=listed_neighbors(positions, settings))
-
-    prepared = prepare(data, settings, cache, backend=backend)  # 2. run Algorithm 1
-
-    if selection is not None and selection.choice.refined:  # 3. refine labels where evidence prefers that
-        labelling = label_by_evidence(prepared, selection)
-    else:
-        labelling, backend = label_by_clusterer(prepared, backend, cache)
-    return assemble(asked, prepared, labelling, backend, names, selection, cache)
-
-
-def assemble(
-    asked: Settings,
-    prepared: Prepared,
-    labelling: Labelling,
-    backend: Backend,
-    names: Any,
-    selection: Selection | None,
-    cache: StageCache,
-) -> Fit:
-    """Put a fit together of what was computed."""
-    fit = Fit(
-        asked=asked,
-        settings=prepared.settings,
-        data=prepared.data,
-        names=names,
-        models=prepared.models,
-        prior=prepared.prior,
-        failed=prepared.failed,
-        semivariogram=prepared.loss.semivariogram,
-        margin=prepared.loss.margin,
-        labelling=labelling,
-        backend=backend,
-        choice=None if selection is None else selection.choice,
-        alternatives=() if selection is None else list_alternatives(prepared.data, selection),
+def describe_clusters(
+    data: Observations, labels: Labels, choice: Choice | None, overlap: int = 0
+) -> ClusterModels | None:
+    """Estimate models of the clusters of labelled observations, given what a choice knows beside the labels."""
+    overdispersion = 1.0 if choice is None else choice.overdispersion
+    mixed = choice is not None and choice.mixed
+    return estimate_cluster_models(
+        data.X, data.positions, labels, seed=data.seed, overdispersion=overdispersion, mixed=mixed, overlap=overlap
     )
-    fit.derived.remember(prepared, cache)
-    return fit
-
-
-def label_by_clusterer(
-    prepared: Prepared, backend: Backend, cache: StageCache, known_core: Labels | None = None
-) -> tuple[Labelling, Backend]:
-    """Run the clusterer; return the labelling by density, and how neighbours were searched for."""
-    note(str(backend))
-    pairs = len(prepared.loss) * (len(prepared.loss) - 1) // 2
-    search, backend = search_neighbors(prepared, backend, cache)
-    if backend.name == "table":
-        with stage("clustering"):
-            clustering = place_noise(cluster(prepared, search), prepared)
-            clustering = densities(search, clustering, prepared.min_samples)
-        comparisons = pairs
-    else:
-        clustering = cluster(prepared, search, known_core=known_core)
-        comparisons = clustering.comparisons
-        clustering = place_noise(clustering, prepared)
-    backend = replace(backend, pairs=pairs, exact_pairs=comparisons)
-    if backend.name != "table":
-        note(backend.tell_pairs())
-    membership = Membership.of(clustering)
-    membership = replace(membership, anchors=prepared.kept[membership.anchors])
-    labels = prepared.spread_out(clustering.labels)
-    labelling = Labelling(labels, CLUSTERER, membership, clustering.eps, clustering.ordering, clustering.reachability)
-    return labelling, backend
-
-
-def label_by_evidence(prepared: Prepared, selection: Selection) -> Labelling:
-    """Take the labels of the search, and describe their clusters; observations without a model are noise."""
-    labels = prepared.spread_out(number(selection.compared.result.labels[prepared.kept]))
-    background = background_of(selection.choice, selection.compared.result.overlap)
-    with stage("cluster models"):
-        rule = describe_clusters(prepared.data, labels, background)
-    eps = prepared.eps if prepared.settings.algorithm.takes_options else None
-    return Labelling(labels, EVIDENCE, rule, np.nan if eps is None else eps)
-
-
-def describe_clusters(data: Observations, labels: Labels, background: Background) -> ClusterModels | None:
-    """Estimate models of the clusters of labelled observations."""
-    return estimate_cluster_models(data.X, data.positions, labels, seed=data.seed, background=background)
-
-
-def background_of(choice: Choice | None, overlap: int = 0) -> Background:
-    """Return what a choice knows beside the labels."""
-    if choice is None:
-        return Background()
-    return Background(choice.overdispersion, choice.join_count_ratio > LOOSE, overlap)
-
-
-def place_noise(clustering: Clustering, prepared: Prepared) -> Clustering:
-    """Give noise to clusters, where that is wanted and there are both."""
-    labels = clustering.labels
-    if prepared.settings.refine != "noise" or (labels >= 0).all() or (labels < 0).all():
-        return clustering
-    with stage("noise"):
-        labels = number(assign_noise(prepared.data.X[prepared.kept], prepared.loss.positions, labels))
-    members = Clustering.of_members(labels, clustering.eps)
-    return replace(members, ordering=clustering.ordering, reachability=clustering.reachability)
-
-
-def _tell(choice: Choice) -> None:
-    for remark in choice.notes:
-        note(remark)
-    if choice.doubts:
-        warn(f"{'; '.join(choice.doubts)} (see choice_)", ChoiceWarning)

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcgta.estimator import MCGTA
 from mcgta.runtime.archive import Archived, read_archive
-from mcgta.validation.shelf import KeptModels
+from mcgta.validation.model_archive import KeptModels
 from mcgta.validation.stability import Stability
 
 ROOTS: tuple[type[Archived], ...] = (MCGTA, Stability, KeptModels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,19 +14,26 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from mcgta.features import (
-    MAX_NAMED,
+    ALLOW,
+    IMPUTE,
     column_names,
     explain_failure,
+    feature_table,
+    missing_to_nan,
     name_column,
+    name_columns,
     refuse_missing_features,
     refuse_unreadable,
     warn_of_identifiers,
+    warn_of_other_columns,
 )
 from mcgta.positions.metrics import Metric, get_metric
 from mcgta.positions.positions import Positions
+from mcgta.runtime.cached import cached_property
+from mcgta.runtime.containers import is_from
 from mcgta.runtime.types import Array, Index
 from mcgta.runtime.warnings import warn
-from mcgta.stages.covariance import get_covariance
+from mcgta.stages.covariance import CovarianceEstimator
 from mcgta.stages.dissimilarity.kind import Kind
 from mcgta.stages.dissimilarity.registry import get_dissimilarity
 from mcgta.stages.lags import check_lags, stack_lags
@@ -45,11 +53,12 @@ class Observations:
     ----------
     X : (N, d (lags + 1)) features, lags stacked
     positions : where they are
-    order : (N,) the user's row of each
+    order : (N,) the unsorted row of each
     n_neighbors : size of the neighbourhoods
     raw : (N, d) features as the user gave them, unsorted, without lags
     seed : of everything that is random
     spreads : (d,) what features are divided by in X; None where they are left as they are
+    rows : (N,) numbers of the unsorted rows, ascending; None for 0, 1, ..., where no row of the user was left out
     """
 
     X: Array
@@ -59,11 +68,17 @@ class Observations:
     raw: Array
     seed: int
     spreads: Array | None = None
+    rows: Index | None = None
+
+    @cached_property
+    def back(self) -> Index:
+        """(N,) where each of the unsorted rows is in the sorted order."""
+        return np.argsort(self.order)
 
     @property
-    def back(self) -> Index:
-        """(N,) where each of the user's rows is in the sorted order."""
-        return np.argsort(self.order)
+    def user_rows(self) -> Index:
+        """(N,) in sorted order: the number of each in what the user gave, rows that were left out being counted."""
+        return self.order if self.rows is None else self.rows[self.order]
 
     def scaled(self, X: Array) -> Array:
         """Return features (M, d) in the units of these observations."""
@@ -74,35 +89,53 @@ class Observations:
         return replace(self, n_neighbors=n_neighbors)
 
 
-def read_features(reader: BaseEstimator | str, X: Any, **options: Any) -> Array:
+def read_features(reader: BaseEstimator | str, X: Any, *, missing: str | None = None, **options: Any) -> Array:
     """Check features as scikit-learn does, and name the columns of X that are at fault.
 
-    They are read by an estimator, which takes note of the columns, or by a function of this name.
+    Parameters
+    ----------
+    reader : an estimator, which takes note of the columns, or the name of a function
+    X : features in any container
+    missing : "drop" or "impute" leave NaN in the place of missing features; "error" refuses them, as does None, which says that
+        the reader has no such setting
+    options : of scikit-learn's ``check_array``, or ``validate_data``
     """
-    refuse_unreadable(X)
+    cure = IMPUTE if missing is None else ALLOW
+    gaps = missing in ("drop", "impute")
+    known = getattr(reader, "feature_names_in_", None) if options.get("reset") is False else None
+    X = feature_table(X, known)
+    names = column_names(X)
+    if gaps:
+        X = missing_to_nan(X)
+    refuse_unreadable(X, cure)
     options = {"dtype": np.float64, "ensure_all_finite": False, **options}
     try:
         if isinstance(reader, str):
             features = np.asarray(check_array(X, estimator=reader, input_name="X", **options))
         else:
-            features = validate_data(reader, X, **options)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                features = validate_data(reader, X, **options)
+            for said in caught:  # at the caller's line, not at scikit-learn's
+                warn(str(said.message), said.category)
     except (ValueError, TypeError) as error:
-        explain_failure(X)
+        explain_failure(X, cure)
         if isinstance(error, TypeError) or "X" in str(error).replace(":", " ").split():
             raise
         raise ValueError(f"X: {error}") from error
-    refuse_missing_features(features, column_names(X))
+    refuse_missing_features(features, names, cure, gaps=gaps)
     return features
 
 
 def align_positions(
     X: Any, positions: Any, groups: Any = None, *, metric: str | Metric | Callable[..., Any] = "auto"
 ) -> Any:
-    """Return the positions to read: those given, or the times that are the index of a pandas frame of features.
+    """Return the positions to read: those given, the geometry of a GeoDataFrame, or the times that are the index of a frame.
 
     The rows of X, positions and groups belong together in the order in which they stand. So pandas objects with the same
     labels in another order are refused, as are those with different labels, unless one of them has the default index.
     """
+    positions = _geometry_of(X, metric) if positions is None else positions
     index = _index_of(X)
     if index is None:
         return positions
@@ -120,6 +153,24 @@ def align_positions(
     if index.inferred_type not in _TIME_INDEXES:
         return None
     return index.to_timestamp() if index.inferred_type == "period" else index
+
+
+def report_other_columns(X: Any, metric: str | Metric | Callable[..., Any]) -> None:
+    """Warn of columns of X that are neither features nor positions."""
+    warn_of_other_columns(X, timed=get_metric(metric).takes_time_column)
+
+
+def _geometry_of(X: Any, metric: str | Metric | Callable[..., Any]) -> Any:
+    """Return the geometry of a GeoDataFrame, with its column of dates where the metric takes time; None for anything else."""
+    wanted = get_metric(metric)
+    if not is_from(X, "geopandas", "GeoDataFrame") or not wanted.has_coordinates or wanted.is_chain:
+        return None
+    if X.geometry.crs is None and not wanted.is_complete:
+        raise ValueError(
+            "X is a GeoDataFrame without a CRS, so it is not known how far apart its points are; name it by "
+            "X.set_crs(...), such as X.set_crs(4326) for degrees, or set metric='euclidean' for a plane"
+        )
+    return X if wanted.takes_time_column else X.geometry
 
 
 def _index_of(table: Any) -> Any:
@@ -159,14 +210,18 @@ def sort_observations(
     lags: int,
     seed: int,
     spreads: Array | None = None,
+    rows: Index | None = None,
 ) -> Observations:
-    """Bring the rows into canonical order, divide features by ``spreads``, and settle the number of neighbours."""
+    """Bring the rows into canonical order, divide features by ``spreads``, and choose the number of neighbours.
+
+    ``rows`` (N,) are their numbers, where some of the user's were left out.
+    """
     order = positions.order(X)
     places = positions.take(order)
     n_neighbors = _choose_neighbors(n_neighbors, places)
     check_lags(lags, places)
     scaled = X if spreads is None else X / spreads
-    return Observations(stack_lags(scaled[order], places, lags), places, order, n_neighbors, X, seed, spreads)
+    return Observations(stack_lags(scaled[order], places, lags), places, order, n_neighbors, X, seed, spreads, rows)
 
 
 def _choose_neighbors(n_neighbors: int | str, places: Positions) -> int:
@@ -214,31 +269,26 @@ def check_columns(X: Array, names: Sequence[Any] | None, dissimilarity: str | Ki
     constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
     if constant.size == 0:
         return
-    said = ", ".join(str(k) if names is None else repr(names[k]) for k in constant[:MAX_NAMED])
-    said += f" and {constant.size - MAX_NAMED} more" if constant.size > MAX_NAMED else ""
+    said = name_columns(constant.tolist(), names)
     kind = get_dissimilarity(dissimilarity)
     if kind.needs_definite:
         raise ValueError(
-            f"X: column {said} is constant, and dissimilarity={kind.name!r} needs covariances of full rank; drop it, or "
+            f"X: {said} is constant, and dissimilarity={kind.name!r} needs covariances of full rank; drop it, or "
             "use dissimilarity='wasserstein2'"
         )
     if kind.shift_invariant:
-        warn(f"X: column {said} is constant: it has no effect on the clusters", UserWarning)
+        warn(f"X: {said} is constant: it has no effect on the clusters")
 
 
-def check_neighbors(
-    n_neighbors: int, d: int, *, covariance: Any, alpha: float, prior: Any, dissimilarity: str | Kind
-) -> None:
+def check_neighbors(n_neighbors: int, d: int, estimator: CovarianceEstimator, prior: Any, kind: Kind) -> None:
     """Refuse neighbourhoods that are too small for the estimator of their covariance."""
-    kind = get_dissimilarity(dissimilarity)
     if not kind.fits_models:
         return
-    estimator = get_covariance(covariance, alpha)
-    least = estimator.least_neighbors(d)
+    least = estimator.least_neighbors + (d if estimator.plus_features else 0)
     if n_neighbors < least:
         raise ValueError(
-            f"n_neighbors={n_neighbors} with {d} features: covariance={covariance!r} needs n_neighbors > {least - 1}; use more "
-            "neighbours, or covariance='graphical_lasso'"
+            f"n_neighbors={n_neighbors} with {d} features: covariance={estimator.name!r} needs n_neighbors >= {least}; use "
+            "more neighbours, or covariance='graphical_lasso'"
         )
     if estimator.singular and prior is None and kind.needs_definite and n_neighbors <= d:
         raise ValueError(

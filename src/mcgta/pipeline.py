@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper, once.
 
-:func:`read` checks and sorts observations, :func:`prepare` runs lines 1 to 9, :func:`cluster` line 10. A fit, a refit, added
+:func:`read` checks and sorts observations, :func:`prepare` runs lines 1 to 10, :func:`cluster` line 11. A fit, a refit, added
 observations, the settings that a search tries and those of a grid all go through these, and differ in what they use again: a
 :class:`StageCache` holds the results of stages by the settings that each depends on.
 """
@@ -8,7 +8,8 @@ observations, the settings that a search tries and those of a grid all go throug
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,14 @@ from mcgta.observations import DEFAULT_NEIGHBORS, Observations, check_columns, c
 from mcgta.positions.metrics import get_metric
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
-from mcgta.runtime.config import get_config
-from mcgta.runtime.memory import budget, check_memory, count_tables, needed_bytes
+from mcgta.runtime.cached import cached_property
+from mcgta.runtime.memory import MemoryNeed, budget
 from mcgta.runtime.progress import note, stage
-from mcgta.runtime.rules import draw_seed, read_level
+from mcgta.runtime.random import draw_seed
+from mcgta.runtime.rules import read_level
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.settings import Settings
-from mcgta.stages.dissimilarity.compare import compare_features, compare_models
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.lags import check_lags_of
 from mcgta.stages.local_models import LocalModels, fit_local_models
@@ -52,7 +53,7 @@ class Prepared:
     Attributes
     ----------
     data : the observations
-    settings : none of which is left open but the radius
+    settings : of this run; "auto" is left for what the data decide: neighbours, what makes a row core, and the radius
     prior, models : None where there are none
     kept : the rows of ``data`` that can be compared; the loss is about these
     failed : why others cannot, by the user's rows
@@ -71,33 +72,32 @@ class Prepared:
 
     @property
     def rows(self) -> Index:
-        """The user's rows of those that can be compared."""
+        """The unsorted rows of those that can be compared."""
         return self.data.order[self.kept]
 
-    @property
-    def min_samples(self) -> int:
-        """Observations that make a row core, itself included."""
-        given = self.settings.min_samples
-        return self.data.n_neighbors if given == "auto" else int(given)
+    @cached_property
+    def options(self) -> ClusterOptions:
+        """Options of the clusterer, values that the data decide filled in."""
+        settings = self.settings
+        size = settings.min_cluster_size
+        return ClusterOptions(
+            self._radius(),
+            count_min_samples(settings, self.data),
+            None if size is None or size == "auto" else int(size),
+        )
 
-    @property
-    def eps(self) -> float | None:
-        """The radius: as set, by its significance level, or what chance suggests; None where the clusterer is to choose it."""
+    def _radius(self) -> float | None:
+        """Return the radius: as set, by its significance level, or what chance suggests; None where the clusterer chooses."""
         level = read_level(self.settings.eps)
         if level is not None:
             assert self.significance is not None
             return self.significance.radius(level)
         if self.settings.eps != "auto":
             return float(self.settings.eps)
-        suggest = self.settings.kind.suggested_eps
-        if not self.settings.algorithm.needs_eps or self.models is None or suggest is None:
+        suggest = self.settings.dissimilarity_kind.suggested_eps
+        if not self.settings.clustering_algorithm.needs_eps or self.models is None or suggest is None:
             return None
         return suggest(self.models, self.data.n_neighbors)
-
-    @property
-    def options(self) -> ClusterOptions:
-        """Options of the clusterer."""
-        return ClusterOptions(self.eps, self.min_samples, smallest_cluster(self.settings))
 
     def spread_out(self, labels: Labels) -> Labels:
         """Return labels of all rows, given those of the rows that can be compared; others are noise."""
@@ -106,42 +106,52 @@ class Prepared:
         return whole
 
 
-@dataclass(eq=False)
+def count_min_samples(settings: Settings, data: Observations) -> int:
+    """Return how many observations make a row core, itself included; as many as make a neighbourhood where that is open."""
+    return data.n_neighbors if settings.min_samples == "auto" else int(settings.min_samples)
+
+
 class StageCache:
-    """Results of stages on the same observations, by the settings that they depend on.
+    """Results of stages on the same observations, by what they are and the settings that they depend on."""
 
-    Attributes
-    ----------
-    priors, models, dissimilarities, semivariograms, significances, trees : one for each stage that is worth keeping
+    def __init__(self) -> None:
+        self._results: dict[tuple[Any, ...], Any] = {}
+
+    def get(self, name: str, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return a result by its name and :func:`stage_key`, made if it is not there."""
+        if (name, key) not in self._results:
+            self._results[name, key] = make()
+        return self._results[name, key]
+
+    def peek(self, name: str, key: tuple[Any, ...]) -> Any:
+        """Return a result, or None if it is not there."""
+        return self._results.get((name, key))
+
+    def put(self, name: str, key: tuple[Any, ...], result: Any) -> None:
+        """Hold a result that is known already."""
+        self._results[name, key] = result
+
+
+def stage_key(stage: str, settings: Settings, data: Observations) -> tuple[Any, ...]:
+    """Return what the result of a stage depends on: its settings, and those of the stages before it.
+
+    The neighbours count by their number, which "auto" leaves to the data.
     """
-
-    priors: dict[Any, MixturePrior | None] = field(default_factory=dict)
-    models: dict[Any, LocalModels | None] = field(default_factory=dict)
-    dissimilarities: dict[Any, Dissimilarity] = field(default_factory=dict)
-    semivariograms: dict[Any, Semivariogram] = field(default_factory=dict)
-    significances: dict[Any, Significance] = field(default_factory=dict)
-    trees: dict[Any, TreeSearch] = field(default_factory=dict)
+    definite = settings.dissimilarity_kind.name if settings.dissimilarity_kind.needs_definite else None
+    return (data.n_neighbors, definite, *settings.key("models", stage, without=("n_neighbors",)))
 
 
-def models_key(settings: Settings, data: Observations) -> tuple[Any, ...]:
-    """Return what local models depend on; the neighbours by their number, which "auto" leaves to the data."""
-    definite = settings.kind.name if settings.kind.needs_definite else None
-    return (data.n_neighbors, definite, *settings.having(n_neighbors=data.n_neighbors).key("models"))
+def read(
+    X: Array, names: Any, positions: Any, groups: Any, settings: Settings, rows: Index | None = None
+) -> Observations:
+    """Check observations against the settings, and bring them into canonical order.
 
-
-def dissimilarity_key(settings: Settings, data: Observations) -> tuple[Any, ...]:
-    """Return what dissimilarities, and trees over the models, depend on."""
-    return (*models_key(settings, data), *settings.key("dissimilarity"))
-
-
-def semivariogram_key(settings: Settings, data: Observations) -> tuple[Any, ...]:
-    """Return what the semivariogram depends on."""
-    return (*dissimilarity_key(settings, data), *settings.key("semivariogram"))
-
-
-def read(X: Array, names: Any, positions: Any, groups: Any, settings: Settings) -> Observations:
-    """Check observations against the settings, and bring them into canonical order."""
-    check_columns(X, names, settings.kind)
+    ``rows`` (N,) are numbers of the rows, where they are not 0, 1, ...
+    """
+    table = settings.dissimilarity_kind.table
+    if table is not None and len(table) != len(X):
+        raise ValueError(f"dissimilarity is a table of {len(table)} rows, but X has {len(X)}; they must be the same")
+    check_columns(X, names, settings.dissimilarity_kind)
     places = read_positions(positions, X.shape[0], groups=groups, metric=settings.metric)
     seed = draw_seed(settings.random_state)
     data = sort_observations(
@@ -151,14 +161,10 @@ def read(X: Array, names: Any, positions: Any, groups: Any, settings: Settings) 
         lags=settings.lags,
         seed=seed,
         spreads=choose_spreads(X, settings.standardize),
+        rows=rows,
     )
     check_neighbors(
-        data.n_neighbors,
-        data.X.shape[1],
-        covariance=settings.covariance,
-        alpha=settings.alpha,
-        prior=settings.prior,
-        dissimilarity=settings.kind,
+        data.n_neighbors, data.X.shape[1], settings.covariance_estimator, settings.prior, settings.dissimilarity_kind
     )
     return data
 
@@ -166,22 +172,37 @@ def read(X: Array, names: Any, positions: Any, groups: Any, settings: Settings) 
 def prepare(
     data: Observations, settings: Settings, cache: StageCache | None = None, *, backend: Backend, quiet: bool = False
 ) -> Prepared:
-    """Run lines 1 to 9 of Algorithm 1; stages that are in the cache are not run again.
+    """Run lines 1 to 10 of Algorithm 1; stages that are in the cache are not run again.
 
     ``quiet`` leaves warnings to another run with the same settings.
     """
     cache = StageCache() if cache is None else cache
-    prior = _fit_prior(data, settings, cache)
-    models = _fit_models(data, settings, prior, cache)  # lines 1-3: neighbourhoods and local models
+    prior = models = None
+    if settings.dissimilarity_kind.fits_models:  # lines 1-3: neighbourhoods and local models
+        key = stage_key("models", settings, data)
+        prior = cache.get("prior", key, lambda: _fit_prior(data, settings))
+        models = cache.get("models", key, lambda: _fit_models(data, settings, prior))
     kept, failed = _comparable(data, models, settings, quiet=quiet)
     places = data.positions.take(kept)
-    dissimilarity = _compare(data, models, kept, settings, cache)  # lines 4-5
-    if backend.name == "table":
-        dissimilarity.matrix()
-    semivariogram = _fit_semivariogram(data, dissimilarity, places, settings, cache, quiet=quiet)  # lines 6-8
-    significance = _find_significance(data, models, kept, settings, cache)
+    key = stage_key("dissimilarity", settings, data)
+    dissimilarity = cache.get("dissimilarity", key, lambda: _compare_kept(data, models, kept, settings))  # lines 4-5
+    if backend.holds_table:
+        dissimilarity.matrix()  # filled once, read by the semivariogram and the loss
+    semivariogram = settings.semivariogram
+    if isinstance(semivariogram, Semivariogram):
+        _check_unit(semivariogram, places)
+    else:  # lines 6-9
+        curve_key = stage_key("semivariogram", settings, data)
+        semivariogram = cache.get(
+            "semivariogram",
+            curve_key,
+            lambda: _fit_semivariogram(dissimilarity, places, settings, data.seed, quiet=quiet),
+        )
+    significance = cache.peek("significance", key)
+    if significance is None and settings.asks_for_levels:
+        significance = cache.get("significance", key, lambda: find_significance(data, models, kept, settings))
     margin = _choose_margin(settings, significance, places, semivariogram, data.seed)
-    loss = make_loss(dissimilarity, places, semivariogram, settings, margin)  # line 9
+    loss = Loss(dissimilarity, places, semivariogram, float(settings.beta), margin, settings.penalty)  # line 10
     return Prepared(data, settings, prior, models, kept, failed, loss, significance)
 
 
@@ -189,14 +210,14 @@ def search_neighbors(
     prepared: Prepared, backend: Backend, cache: StageCache | None = None
 ) -> tuple[BruteForceSearch | TreeSearch, Backend]:
     """Return the neighbour search on the loss, and its backend: a tree is given up where its bounds do not help."""
-    cache = StageCache() if cache is None else cache
-    search = open_search(prepared, backend, cache)
+    search = open_search(prepared, backend, StageCache() if cache is None else cache)
     if not isinstance(search, TreeSearch):
         return search, backend
-    eps = prepared.eps if prepared.settings.algorithm.needs_eps else None
+    options = prepared.options
+    eps = options.eps if prepared.settings.clustering_algorithm.needs_eps else None
     with stage("probe"):  # asks for the neighbours of some observations
-        backend = reconsider(backend, search.open_share(prepared.min_samples, eps=eps))
-    if backend.name == "tree":
+        backend = reconsider(backend, search.open_share(options.min_samples, eps=eps))
+    if backend.is_tree:
         return search, backend
     note(str(backend))
     return open_search(prepared, backend, StageCache()), backend
@@ -204,31 +225,26 @@ def search_neighbors(
 
 def open_search(prepared: Prepared, backend: Backend, cache: StageCache) -> BruteForceSearch | TreeSearch:
     """Return the neighbour search of a backend; a tree over the same models is used again."""
-    key = dissimilarity_key(prepared.settings, prepared.data)
-    if backend.name == "tree" and key in cache.trees:
-        return replace(cache.trees[key], loss=prepared.loss)
-    search = backend.make_search(prepared.loss)
-    if isinstance(search, TreeSearch):
-        cache.trees[key] = search
-    return search
+    loss = prepared.loss
+    if backend.holds_table:
+        return BruteForceSearch.of_table(loss.matrix())
+    if not backend.is_tree:
+        return BruteForceSearch.of(loss)
+    key = stage_key("dissimilarity", prepared.settings, prepared.data)
+    tree = cache.get("tree", key, lambda: _grow_tree(loss))
+    return tree if tree.loss is loss else replace(tree, loss=loss)
 
 
 def cluster(prepared: Prepared, search: NeighborSearch, *, known_core: Labels | None = None) -> Clustering:
-    """Run line 10 of Algorithm 1, the clusterer; where a number of clusters is asked for, it is cut there.
+    """Run line 11 of Algorithm 1, the clusterer; where a number of clusters is asked for, it is cut there.
 
     ``known_core`` tells DBSCAN of rows whether they are core (1), not (0), or have to be counted (-1).
     """
     settings = prepared.settings
     options = replace(prepared.options, known_core=known_core)
     if settings.n_clusters == "auto" or not settings.wants_clusterer:
-        return settings.algorithm.cluster(search, options)
-    return settings.algorithm.cut(search, options, int(settings.n_clusters))
-
-
-def smallest_cluster(settings: Settings) -> int | None:
-    """Return the least size of a cluster; None where the clusterer is to choose it."""
-    size = settings.min_cluster_size
-    return None if size is None or isinstance(size, str) else int(size)
+        return settings.clustering_algorithm.cluster(search, options)
+    return settings.clustering_algorithm.cut(search, options, int(settings.n_clusters))
 
 
 def models_on(
@@ -238,23 +254,17 @@ def models_on(
     models = fit_local_models(
         X, neighborhoods, covariance=settings.covariance, alpha=settings.alpha, prior=prior, random_state=seed
     )
-    return _definite(models, settings)
-
-
-def make_loss(
-    dissimilarity: Dissimilarity, places: Positions, semivariogram: Semivariogram, settings: Settings, margin: float
-) -> Loss:
-    """Return the loss of every pair (line 9)."""
-    return Loss(dissimilarity, places, semivariogram, float(settings.beta), margin, settings.penalty)
+    return (
+        models.require_definite(settings.dissimilarity_kind.name)
+        if settings.dissimilarity_kind.needs_definite
+        else models
+    )
 
 
 def compare(X: Array, models: LocalModels | None, rows: Index, settings: Settings, seed: int) -> Dissimilarity:
     """Return the dissimilarity of observations (lines 4-5): by their models, their features, or the user's table of rows."""
-    if models is not None:
-        return compare_models(models, settings.kind, random_state=seed)
-    if settings.kind.compares == "rows":
-        return settings.kind.build(rows, seed)
-    return compare_features(X, settings.kind)
+    subject = {"models": models, "features": X, "rows": rows}[settings.dissimilarity_kind.compares]
+    return settings.dissimilarity_kind.build(subject, seed)
 
 
 def choose_backend_for(shape: tuple[int, ...], settings: Settings, *, neighbors: int = 0) -> Backend:
@@ -265,72 +275,68 @@ def choose_backend_for(shape: tuple[int, ...], settings: Settings, *, neighbors:
     count, features = shape
     check_lags_of(settings.lags, count)
     distances = get_metric(settings.metric).has_matrix
-    size = (count, features * (settings.lags + 1))
-    room = budget(get_config().max_memory)
-    by_object = settings.algorithm.needs_table
-    tables = count_tables(dense=True, distances=distances, by_object=by_object)
+    room = budget()
+    need = MemoryNeed(
+        count,
+        features * (settings.lags + 1),
+        dense=True,
+        distances=distances,
+        by_object=settings.clustering_algorithm.needs_table,
+        neighbors=neighbors,
+    )
     backend = choose_backend(
         count,
-        clusterer=settings.algorithm,
-        dissimilarity=settings.kind,
+        clusterer=settings.clustering_algorithm,
+        dissimilarity=settings.dissimilarity_kind,
         measured=settings.beta == 0 or not distances,
-        fits=room is None or needed_bytes(*size, tables=tables, neighbors=neighbors) <= room,
+        fits=room is None or need.bytes <= room,
     )
-    tables = count_tables(dense=backend.name == "table", distances=distances, by_object=by_object)
     try:
-        check_memory(*size, tables=tables, neighbors=neighbors, budget=room)
+        replace(need, dense=backend.holds_table).check(room)
     except MemoryError as error:
         if settings.lags == 0:
             raise
-        raise MemoryError(f"lags={settings.lags} makes {size[1]} features of {features}: {error}") from None
+        raise MemoryError(f"lags={settings.lags} makes {need.features} features of {features}: {error}") from None
     return backend
+
+
+def _grow_tree(loss: Loss) -> TreeSearch:
+    with stage("tree"):
+        return TreeSearch.of(loss)
 
 
 def listed_neighbors(positions: Any, settings: Settings) -> int:
     """Return how many neighbours of each observation are listed; none along time, where neighbourhoods are windows."""
     chain = get_metric(settings.metric).may_be_chain(positions) and settings.weights == "uniform"
-    if chain or not settings.kind.fits_models:
+    if chain or not settings.dissimilarity_kind.fits_models:
         return 0
     return DEFAULT_NEIGHBORS if settings.n_neighbors == "auto" else int(settings.n_neighbors)
 
 
-def _fit_prior(data: Observations, settings: Settings, cache: StageCache) -> MixturePrior | None:
+def _fit_prior(data: Observations, settings: Settings) -> MixturePrior | None:
     """Fit the global mixture, where one is wanted."""
-    if settings.prior is None or not settings.kind.fits_models:
+    if settings.prior is None:
         return None
-    key = models_key(settings, data)
-    if key not in cache.priors:
-        options = GaussianMixturePrior() if settings.prior == "gmm" else settings.prior
-        with stage("prior"):
-            cache.priors[key] = options.fit(data.X, data.seed)
-    return cache.priors[key]
+    options = GaussianMixturePrior() if settings.prior == "gmm" else settings.prior
+    with stage("prior"):
+        return options.fit(data.X, data.seed)
 
 
-def _fit_models(
-    data: Observations, settings: Settings, prior: MixturePrior | None, cache: StageCache
-) -> LocalModels | None:
-    """Find neighbourhoods and fit a model on each; None for dissimilarities of features."""
-    if not settings.kind.fits_models:
-        return None
-    key = models_key(settings, data)
-    if key not in cache.models:
-        with stage("neighbourhoods"):
-            neighborhoods = find_neighborhoods(data.positions, data.n_neighbors, weights=settings.weights)
-        cache.models[key] = models_on(data.X, neighborhoods, settings, prior, data.seed)
-    return cache.models[key]
-
-
-def _definite(models: LocalModels, settings: Settings) -> LocalModels:
-    return models.require_definite(settings.kind.name) if settings.kind.needs_definite else models
+def _fit_models(data: Observations, settings: Settings, prior: MixturePrior | None) -> LocalModels:
+    """Find neighbourhoods and fit a model on each."""
+    with stage("neighbourhoods"):
+        neighborhoods = find_neighborhoods(data.positions, data.n_neighbors, weights=settings.weights)
+    return models_on(data.X, neighborhoods, settings, prior, data.seed)
 
 
 def _comparable(
     data: Observations, models: LocalModels | None, settings: Settings, *, quiet: bool
 ) -> tuple[Index, dict[int, str]]:
     """Return the rows that can be compared, and why others cannot, by the user's rows; warn of these unless quiet."""
-    failures = models.failures if models is not None else settings.kind.incomparable(data.X)
+    failures = models.failures if models is not None else settings.dissimilarity_kind.incomparable(data.X)
     kept = np.setdiff1d(np.arange(data.order.size), list(failures))
-    reasons = dict(sorted((int(data.order[row]), reason) for row, reason in failures.items()))
+    numbers = data.user_rows
+    reasons = dict(sorted((int(numbers[row]), reason) for row, reason in failures.items()))
     if not reasons or (quiet and kept.size >= 2):
         return kept, reasons
     row, reason = next(iter(reasons.items()))
@@ -341,46 +347,20 @@ def _comparable(
     return kept, reasons
 
 
-def _compare(
-    data: Observations, models: LocalModels | None, kept: Index, settings: Settings, cache: StageCache
-) -> Dissimilarity:
-    key = dissimilarity_key(settings, data)
-    if key not in cache.dissimilarities:
-        chosen = None if models is None else models.take(kept)
-        cache.dissimilarities[key] = compare(data.X[kept], chosen, data.order[kept], settings, data.seed)
-    return cache.dissimilarities[key]
+def _compare_kept(data: Observations, models: LocalModels | None, kept: Index, settings: Settings) -> Dissimilarity:
+    chosen = None if models is None else models.take(kept)
+    return compare(data.X[kept], chosen, data.order[kept], settings, data.seed)
 
 
 def _fit_semivariogram(
-    data: Observations,
-    dissimilarity: Dissimilarity,
-    places: Positions,
-    settings: Settings,
-    cache: StageCache,
-    *,
-    quiet: bool,
+    dissimilarity: Dissimilarity, places: Positions, settings: Settings, seed: int, *, quiet: bool
 ) -> Semivariogram:
-    """Return the semivariogram, unless one was passed in."""
-    if isinstance(settings.semivariogram, Semivariogram):
-        _check_unit(settings.semivariogram, places)
-        return settings.semivariogram
-    key = semivariogram_key(settings, data)
-    if key not in cache.semivariograms:
-        empirical = empirical_semivariogram(
-            dissimilarity,
-            places,
-            bins=settings.bins,
-            max_lag=settings.max_lag,
-            error=get_config().semivariogram_error,
-            random_state=data.seed,
-        )
-        with warnings.catch_warnings():
-            if quiet:
-                warnings.simplefilter("ignore", UserWarning)
-            cache.semivariograms[key] = fit_semivariogram(
-                empirical, settings.semivariogram, adapt=settings.max_lag is None
-            )
-    return cache.semivariograms[key]
+    empirical = empirical_semivariogram(dissimilarity, places, bins=settings.bins, random_state=seed)
+    counted = isinstance(settings.bins, (int, np.integer))  # edges say how far to look
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", UserWarning)
+        return fit_semivariogram(empirical, settings.semivariogram, adapt=counted)
 
 
 def _check_unit(semivariogram: Semivariogram, places: Positions) -> None:
@@ -389,33 +369,19 @@ def _check_unit(semivariogram: Semivariogram, places: Positions) -> None:
         raise ValueError(f"semivariogram has distances in {units[0]}, but positions are in {units[1]}")
 
 
-def _find_significance(
-    data: Observations, models: LocalModels | None, kept: Index, settings: Settings, cache: StageCache
-) -> Significance | None:
-    """Return what differs by more than chance, where a significance level is asked for or it is known already."""
-    key = dissimilarity_key(settings, data)
-    if key not in cache.significances and settings.asks_for_levels:
-        assert models is not None
-        cache.significances[key] = find_significance(data, models, kept, settings)
-    return cache.significances.get(key)
-
-
-def find_significance(data: Observations, models: LocalModels, kept: Index, settings: Settings) -> Significance:
+def find_significance(data: Observations, models: LocalModels | None, kept: Index, settings: Settings) -> Significance:
     """Find out how much models of one Gaussian differ, for the rows of ``data`` that can be compared."""
+    assert models is not None
     with stage("neighbourhoods"):
         near = find_neighborhoods(data.positions, data.n_neighbors, weights=settings.weights)
     if not near.complete[kept].all():
         raise ValueError(
             f"n_neighbors={data.n_neighbors}: local_models has models of observations that do not have so many neighbours, "
-            "so there is no telling how much they differ by chance"
+            "so there is no telling how much they differ by chance; set margin and eps as numbers"
         )
-
-    def fit(X: Array, neighborhoods: Neighborhoods) -> LocalModels:
-        return models_on(X, neighborhoods, settings, None, data.seed)
-
-    null = draw_null(models, near, fit, slow=settings.estimator.in_processes, random_state=data.seed)
-    assert settings.kind.chance_scale is not None
-    return Significance(null, near.take(kept), settings.kind.chance_scale(models.take(kept)))
+    null = draw_null(models, near, covariance=settings.covariance, alpha=settings.alpha, random_state=data.seed)
+    assert settings.dissimilarity_kind.chance_scale is not None
+    return Significance(null, near.take(kept), settings.dissimilarity_kind.chance_scale(models.take(kept)))
 
 
 def _choose_margin(

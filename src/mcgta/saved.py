@@ -9,14 +9,18 @@ import numpy as np
 
 from mcgta.clustering.backend import Backend
 from mcgta.clustering.membership import Membership
-from mcgta.fit import CLUSTERER, EVIDENCE, Fit, Labelling
-from mcgta.observations import sort_observations
+from mcgta.fit import Fit, Labelling
+from mcgta.missing import Missing
+from mcgta.observations import MAX_FEATURE, sort_observations
 from mcgta.positions.metrics import Metric
 from mcgta.positions.positions import Positions
+from mcgta.positions.reading import MAX_COORDINATE
+from mcgta.provenance import Provenance
+from mcgta.runtime.types import Index
 from mcgta.selection.alternatives import Alternative
-from mcgta.selection.choice import Choice
+from mcgta.selection.choice import CLUSTERER, EVIDENCE, Choice
 from mcgta.selection.cluster_models import ClusterModels
-from mcgta.settings import RULES, SEARCHED, Settings
+from mcgta.settings import RULES, SEARCHED, Settings, names_of
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.prior import MixturePrior
 from mcgta.stages.semivariogram.curve import Semivariogram
@@ -47,24 +51,33 @@ PARTS: dict[str, tuple[type, ...]] = {
     "alternatives": (list,),
     "changed_share": (float, int),
     "given_models": (bool,),
+    "missing": (Missing, _NONE),
+    "provenance": (Provenance, _NONE),
 }
 """What a saved fit consists of, and of which types."""
 
-_MAX_FEATURE = 1e60
-_MAX_COORDINATE = 1e150
+LATER_PARTS = {"missing": None, "provenance": None}
+"""Parts that files of earlier versions do not have, and what stands for them."""
 
 
 def state_of(fit: Fit) -> dict[str, Any]:
     """Return the parts of a fit as they are saved; local models and labels are in canonical order."""
     asked = dict(fit.asked.params)
-    settings = dict(fit.settings.params)
-    for name in ("metric", "clusterer", "progress", "covariance", "dissimilarity"):
-        if not isinstance(asked[name], (str, bool, Metric)):
+    settings = fit.settings.params | {name: asked[name] for name in names_of("work")}
+    for name in ("metric", "clusterer", "covariance", "dissimilarity"):
+        if fit.settings.dissimilarity_kind.compares == "rows" and name == "dissimilarity":
+            raise ValueError(
+                "dissimilarity is a table of all pairs, which is not kept in a file; save it beside labels_"
+            )
+        known = isinstance(asked[name], Metric) and type(asked[name]).__module__ == Metric.__module__
+        if not (isinstance(asked[name], str) or known):
             raise ValueError(
                 f"{name}={asked[name]!r} is code, and cannot be saved in a file without pickle; save local_models_ and "
                 "semivariogram_ instead"
             )
     for params in (asked, settings):
+        if not isinstance(params["progress"], (str, bool)):  # a function, which changes no result
+            params["progress"] = "auto"
         if not isinstance(params["random_state"], (int, np.integer)):
             params["random_state"] = fit.data.seed
     labelling = fit.labelling
@@ -93,21 +106,27 @@ def state_of(fit: Fit) -> dict[str, Any]:
         "alternatives": [_state_of_alternative(item) for item in fit.alternatives],
         "changed_share": fit.changed_share,
         "given_models": fit.given_models,
+        "missing": fit.missing,
+        "provenance": fit.provenance,
     }
 
 
 def read_fit(state: dict[str, Any]) -> Fit:
     """Return the fit of saved parts; raise a ValueError unless they are there, of their types, and fit together."""
+    state = {**LATER_PARTS, **state}
     _check_types(state)
     for name in ("asked", "settings"):
         unknown = set(state[name]) - set(RULES)
         if unknown:
             raise ValueError(f"{name} has unknown entries {sorted(unknown)}")
-    asked = Settings.of(state["asked"])
-    settings = Settings.of(state["settings"]).plain()
+    asked = Settings(**state["asked"])
+    settings = Settings(**state["settings"]).plain()
     _check_sizes(state)
     _check_positions(state["positions"])
     _check_labels(state)
+    provenance = state["provenance"]
+    if provenance is not None and len(provenance.features) != state["X"].shape[1]:
+        raise ValueError(f"provenance names {len(provenance.features)} features, of {state['X'].shape[1]}")
     choice = state["choice"]
     if choice is not None and set(choice.settings) != set(SEARCHED):
         raise ValueError(f"choice has settings {sorted(choice.settings)}")
@@ -118,10 +137,13 @@ def read_fit(state: dict[str, Any]) -> Fit:
         lags=settings.lags,
         seed=state["seed"],
         spreads=state["spreads"],
+        rows=_rows_of(state["missing"]),
     )
     models = state["models"]
-    if (models is not None) != settings.kind.fits_models:
-        raise ValueError(f"models is a {type(models).__name__}, with dissimilarity={settings.kind.name!r}")
+    if (models is not None) != settings.dissimilarity_kind.fits_models:
+        raise ValueError(
+            f"models is a {type(models).__name__}, with dissimilarity={settings.dissimilarity_kind.name!r}"
+        )
     if models is not None and models.means.shape != data.X.shape:
         raise ValueError(f"local models {models.means.shape} do not fit features {data.X.shape}")
     labelling = Labelling(
@@ -143,7 +165,14 @@ def read_fit(state: dict[str, Any]) -> Fit:
         alternatives=tuple(_read_alternative(item, len(data.positions)) for item in state["alternatives"]),
         changed_share=float(state["changed_share"]),
         given_models=state["given_models"],
+        missing=state["missing"],
+        provenance=state["provenance"],
     )
+
+
+def _rows_of(missing: Missing | None) -> Index | None:
+    """Return the numbers of the rows that are observations; None where all are."""
+    return None if missing is None or missing.rows.size == 0 else missing.kept
 
 
 def _check_types(state: dict[str, Any]) -> None:
@@ -160,14 +189,16 @@ def _check_sizes(state: dict[str, Any]) -> None:
     count = len(state["positions"])
     if X.ndim != 2 or X.dtype != np.float64 or X.shape[0] != count or X.shape[1] == 0:
         raise ValueError(f"features {X.shape} do not fit {count} positions")
-    if not np.isfinite(X).all() or np.abs(X).max(initial=0.0) > _MAX_FEATURE:
+    if not np.isfinite(X).all() or np.abs(X).max(initial=0.0) > MAX_FEATURE:
         raise ValueError("features must be finite, and not too large to square")
     spreads = state["spreads"]
     if spreads is not None and (spreads.shape != X.shape[1:] or spreads.dtype != np.float64 or not (spreads > 0).all()):
         raise ValueError("spreads must be a number above zero for each feature")
     if models is not None and len(models) != count:
         raise ValueError(f"{len(models)} local models for {count} observations")
-    if not all(isinstance(row, int) and 0 <= row < count for row in state["failed"]):
+    _check_missing(state)
+    rows = _rows_of(state["missing"])
+    if not np.isin(list(state["failed"]), np.arange(count) if rows is None else rows).all():
         raise ValueError("failed names a row that does not exist")
     if not 2 <= state["n_neighbors"] <= count:
         raise ValueError(f"n_neighbors={state['n_neighbors']} with {count} observations")
@@ -183,9 +214,26 @@ def _check_sizes(state: dict[str, Any]) -> None:
         raise ValueError("ordering must name every row once")
 
 
+def _check_missing(state: dict[str, Any]) -> None:
+    """Check what was missing against the observations that are there."""
+    missing = state["missing"]
+    if missing is None:
+        return
+    places = state["positions"]
+    if missing.n_rows != len(places) + missing.rows.size:
+        raise ValueError(
+            f"{missing.n_rows} rows, {missing.rows.size} of them left out, do not fit {len(places)} positions"
+        )
+    same = missing.positions.metric == places.metric
+    if not same or missing.positions.coordinates.shape[1] != places.coordinates.shape[1]:
+        raise ValueError("positions of rows that were left out are not like those of others")
+    if missing.cells[:, 1].max(initial=-1) >= state["X"].shape[1]:
+        raise ValueError("a cell that was imputed is in a column that does not exist")
+
+
 def _check_positions(positions: Positions) -> None:
-    if not np.abs(positions.coordinates).max(initial=0.0) <= _MAX_COORDINATE:
-        raise ValueError(f"positions must be finite and at most {_MAX_COORDINATE:g} in size")
+    if not np.abs(positions.coordinates).max(initial=0.0) <= MAX_COORDINATE:
+        raise ValueError(f"positions must be finite and at most {MAX_COORDINATE:g} in size")
     if positions.matrix is not None and not positions.matrix.min(initial=0.0) >= 0:
         raise ValueError("distances of positions must be numbers >= 0")
 

@@ -1,16 +1,15 @@
 """The settings of a fit: typed, frozen, declared once, and checked where they are made.
 
 A field declares its default, the rule for its values, the stage of the pipeline that it belongs to, and the value that "auto"
-takes where nothing is searched. Everything else derives from these: the constructor of the estimator, what ``refit`` may
-change, the levels of a grid, and what results of earlier stages can be used again.
+takes where nothing is searched. The constructor of the estimator, what ``refit`` may change, and what results of earlier
+stages can be used again derive from these.
 """
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator
+from copy import copy
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import Any, Self
 
@@ -19,8 +18,9 @@ import numpy as np
 from mcgta.clustering.clusterer import Clusterer
 from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.positions.metrics import METRICS, Metric
+from mcgta.runtime.cached import cached_property
 from mcgta.runtime.rules import INF, Rule, check_value, read_level
-from mcgta.stages.covariance import COVARIANCES, CovarianceEstimator, get_covariance
+from mcgta.stages.covariance import COVARIANCES, DEFAULT_ALPHA, CovarianceEstimator, get_covariance
 from mcgta.stages.dissimilarity.kind import Kind
 from mcgta.stages.dissimilarity.registry import DISSIMILARITIES, get_dissimilarity, names_where
 from mcgta.stages.loss import PENALTIES
@@ -30,12 +30,20 @@ from mcgta.stages.semivariogram.binning import MAX_BINS, check_bins
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.models import EMPIRICAL, MODELS
 
-STAGES = ("positions", "models", "dissimilarity", "semivariogram", "loss", "clustering", "labels", "work")
+STAGES = ("reading", "positions", "models", "dissimilarity", "semivariogram", "loss", "clustering", "labels", "work")
 """Stages that a setting belongs to, in the order of the pipeline; "work" is how it is done, and changes no result."""
 
 REFINEMENTS = ("auto", "none", "noise", "all")
 
+MISSING = ("error", "drop", "impute")
+
 _NO_PLAIN_VALUE = object()
+_LOOKED_UP = {
+    "dissimilarity_kind": ("dissimilarity",),
+    "covariance_estimator": ("covariance", "alpha"),
+    "clustering_algorithm": ("clusterer",),
+}
+"""Properties of :class:`Settings` that are rows of a registry, and the settings that name them."""
 
 
 class Names(Collection[str]):
@@ -59,7 +67,7 @@ def _setting(default: Any, rule: Rule, stage: str, plain: Any = _NO_PLAIN_VALUE)
     return field(default=default, metadata={"rule": rule, "stage": stage, "plain": plain})
 
 
-_DISSIMILARITY = Rule(words=Names(("auto",), DISSIMILARITIES), function=True, kinds=(Kind, np.ndarray))
+_DISSIMILARITY = Rule(words=Names(("auto",), DISSIMILARITIES), function=True, kinds=(Kind,), table=True)
 _RANDOM = Rule(integer=(0, 2**32 - 1), none=True, kinds=(np.random.RandomState, np.random.Generator))
 
 
@@ -77,7 +85,7 @@ class Settings:
         Rule(words=COVARIANCES, kinds=(CovarianceEstimator,), method=("fit", "a window of features")),
         "models",
     )
-    alpha: float = _setting(0.01, Rule(real=(0, INF)), "models")
+    alpha: float = _setting(DEFAULT_ALPHA, Rule(real=(0, INF)), "models")
     prior: Any = _setting(None, Rule(words=("gmm",), none=True, kinds=(GaussianMixturePrior,)), "models")
     dissimilarity: Any = _setting("auto", _DISSIMILARITY, "dissimilarity", "wasserstein2")
     metric: Any = _setting("auto", Rule(words=METRICS, function=True, kinds=(Metric,)), "positions")
@@ -85,7 +93,6 @@ class Settings:
         "spherical", Rule(words=Names(MODELS, (EMPIRICAL,)), kinds=(Semivariogram,)), "semivariogram"
     )
     bins: Any = _setting(40, Rule(integer=(4, MAX_BINS), edges=True), "semivariogram")
-    max_lag: float | None = _setting(None, Rule(real=(0, INF), above=True, none=True), "semivariogram")
     beta: float | str = _setting("auto", Rule(words=("auto",), real=(0, INF)), "loss", 1.0)
     margin: float | str = _setting("auto", Rule(words=("auto",), real=(-INF, INF), level=True), "loss", 0.0)
     penalty: str = _setting("within_range", Rule(words=PENALTIES), "loss")
@@ -100,49 +107,57 @@ class Settings:
         "auto", Rule(words=("auto",), integer=(1, INF), none=True), "clustering", None
     )
     refine: str = _setting("auto", Rule(words=REFINEMENTS), "labels")
+    missing: str = _setting("error", Rule(words=MISSING), "reading")
     n_jobs: int | None = _setting(None, Rule(integer=(-INF, INF), none=True), "work")
     random_state: Any = _setting(0, _RANDOM, "models")
-    progress: Any = _setting("auto", Rule(words=("auto",), flag=True, function=True), "work")
+    progress: Any = _setting("auto", Rule(words=("auto", "bar"), flag=True, function=True), "work")
 
     def __post_init__(self) -> None:
-        for name, rule in RULES.items():
-            check_value(name, getattr(self, name), rule)
+        self._check(RULES)
+
+    def _check(self, names: Iterable[str]) -> None:
+        for name in names:
+            check_value(name, getattr(self, name), RULES[name])
         if self.n_jobs == 0:
             raise ValueError(
                 "n_jobs=0 is not allowed: n_jobs must be a number of threads, -1 for all cores, or None for one"
             )
         _check_together(self)
 
-    @classmethod
-    def of(cls, params: Mapping[str, Any]) -> Self:
-        """Make settings of the parameters of an estimator."""
-        return cls(**params)
-
     def having(self, **values: Any) -> Self:
-        """Return the same settings with some other values."""
-        return replace(self, **values)
+        """Return the same settings with some other values; only these are checked, and how they go with the rest."""
+        changed = {name: value for name, value in values.items() if value is not getattr(self, name)}
+        if not changed:
+            return self
+        other = copy(self)
+        vars(other).update(changed)
+        for looked_up, names in _LOOKED_UP.items():
+            if any(name in changed for name in names):
+                vars(other).pop(looked_up, None)
+        other._check(changed)
+        return other
 
     def plain(self) -> Self:
         """Return the settings with plain values in the place of "auto", where there are such."""
-        return self.having(**{name: value for name, value in _PLAIN.items() if self.is_open(name)})
+        return self.having(**{name: value for name, value in _PLAIN.items() if self.is_auto(name)})
 
-    def is_open(self, name: str) -> bool:
+    def is_auto(self, name: str) -> bool:
         """Whether a setting is left to the data."""
         value = getattr(self, name)
         return isinstance(value, str) and value == "auto"
 
     @cached_property
-    def kind(self) -> Kind:
+    def dissimilarity_kind(self) -> Kind:
         """The dissimilarity with its capabilities; W2 squared where it is left open."""
-        return get_dissimilarity(_PLAIN["dissimilarity"] if self.is_open("dissimilarity") else self.dissimilarity)
+        return get_dissimilarity(_PLAIN["dissimilarity"] if self.is_auto("dissimilarity") else self.dissimilarity)
 
     @cached_property
-    def estimator(self) -> CovarianceEstimator:
+    def covariance_estimator(self) -> CovarianceEstimator:
         """The estimator of local covariances with its capabilities."""
         return get_covariance(self.covariance, self.alpha)
 
     @cached_property
-    def algorithm(self) -> Clusterer:
+    def clustering_algorithm(self) -> Clusterer:
         """The clusterer with its capabilities."""
         return get_clusterer(self.clusterer)
 
@@ -161,9 +176,10 @@ class Settings:
         """Whether labels have to be those of the clusterer, noise assigned or not."""
         return self.refine in ("none", "noise")
 
-    def key(self, *stages: str) -> tuple[Any, ...]:
-        """Return something to look up results by that depend on the settings of these stages only."""
-        return tuple(_hashable(getattr(self, name)) for name in names_of(*stages))
+    def key(self, first: str, last: str, *, without: Collection[str] = ()) -> tuple[Any, ...]:
+        """Return something to look up results by that depend on the settings of the stages from first to last only."""
+        stages = STAGES[STAGES.index(first) : STAGES.index(last) + 1]
+        return tuple(hashable(getattr(self, name)) for name in names_of(*stages) if name not in without)
 
 
 RULES: dict[str, Rule] = {item.name: item.metadata["rule"] for item in fields(Settings)}
@@ -186,9 +202,10 @@ SEARCHED = ("n_neighbors", "dissimilarity", "beta", "margin", "min_samples", "mi
 """Settings that "auto" leaves to the search."""
 
 
-def _hashable(value: Any) -> Any:
+def hashable(value: Any) -> Any:
+    """Return something to look a value up by: itself, or which object it is, such as a table."""
     if isinstance(value, (list, tuple)):
-        return tuple(map(_hashable, value))
+        return tuple(map(hashable, value))
     try:
         hash(value)
     except TypeError:
@@ -196,17 +213,13 @@ def _hashable(value: Any) -> Any:
     return value
 
 
-def check_parameters(params: Mapping[str, Any]) -> None:
-    """Raise a ValueError that names the parameter, its value and what is allowed, if one is wrong."""
-    Settings.of(params)
-
-
 def check_testable(settings: Settings, asked: str) -> None:
     """Raise a ValueError that begins with ``asked`` where it is not known how much models of one Gaussian differ."""
-    if not settings.kind.chance_known:
+    kind = settings.dissimilarity_kind
+    if not kind.chance_known:
         known = names_where(chance_known=True)
         raise ValueError(
-            f"{asked}, which is known for dissimilarity={' or '.join(map(repr, known))} only, not for {settings.kind.name!r}"
+            f"{asked}, which is known for dissimilarity={' or '.join(map(repr, known))} only, not for {kind.name!r}"
         )
     if settings.prior is not None:
         raise ValueError(f"{asked}, which is not known for models that start from prior={settings.prior!r}")
@@ -214,23 +227,20 @@ def check_testable(settings: Settings, asked: str) -> None:
 
 def _check_together(settings: Settings) -> None:
     _check_clusterer(settings)
-    if settings.weights != "uniform" and not settings.estimator.takes_weights:
+    if settings.weights != "uniform" and not settings.covariance_estimator.takes_weights:
         raise ValueError(f"weights={settings.weights!r}: covariance={settings.covariance!r} knows uniform weights only")
     for name in ("margin", "eps"):
         if read_level(getattr(settings, name)) is not None:
             check_testable(settings, f"{name}={getattr(settings, name)!r} is a significance level")
-    if not settings.kind.fits_models:
+    kind = settings.dissimilarity_kind
+    if not kind.fits_models:
         for name in ("prior", "weights"):
             if getattr(settings, name) != getattr(Settings, name):
                 raise ValueError(
-                    f"{name}={getattr(settings, name)!r} has no effect with dissimilarity={settings.kind.name!r}, which "
-                    f"compares {settings.kind.compares} and fits no local models"
+                    f"{name}={getattr(settings, name)!r} has no effect with dissimilarity={kind.name!r}, which "
+                    f"compares {kind.compares} and fits no local models"
                 )
-    check_bins(settings.bins)
-    if settings.max_lag is not None and isinstance(settings.semivariogram, Semivariogram):
-        raise ValueError(f"max_lag={settings.max_lag!r} has no effect on a semivariogram that is fitted already")
-    if settings.max_lag is not None and not isinstance(settings.bins, numbers.Integral):
-        raise ValueError(f"max_lag={settings.max_lag!r} has no effect where bins gives the edges; end them there")
+    check_bins(settings.bins, None)
     if settings.n_clusters != "auto" and settings.wants_clusterer and settings.eps != "auto":
         raise ValueError(
             f"eps={settings.eps!r} and n_clusters={settings.n_clusters!r} cannot both be set with refine={settings.refine!r}: "
@@ -239,7 +249,7 @@ def _check_together(settings: Settings) -> None:
 
 
 def _check_clusterer(settings: Settings) -> None:
-    algorithm = settings.algorithm
+    algorithm = settings.clustering_algorithm
     if settings.penalty == "no_hinge" and algorithm.needs_nonnegative:
         raise ValueError(
             f"penalty='no_hinge' makes the loss of close pairs negative, and clusterer={settings.clusterer!r} needs distances "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -90,6 +90,7 @@ def test_it_finds_the_minimum_that_a_generic_optimiser_finds(width: int, d: int,
     st.integers(0, 10**6),
     st.integers(1, 40),
 )
+@example(4, 2, 0.001953125, 2, 0, 1)
 @settings(max_examples=60, deadline=None)
 def test_what_comes_back_has_the_structure_and_the_objective_that_is_said(
     width: int, d: int, penalty: float, rows: int, seed: int, turns: int
@@ -101,7 +102,8 @@ def test_what_comes_back_has_the_structure_and_the_objective_that_is_said(
     check_structure(theta, width)
     said = -np.linalg.slogdet(theta)[1] + np.trace(S @ theta) + penalty * np.abs(theta).sum()
     assert fit.objectives[0] == pytest.approx(said, rel=1e-9, abs=1e-9)
-    solved = toeplitz_lasso(S[None], np.array([penalty]), width)
+    # Covariances of two rows with next to no penalty take more than the usual turns.
+    solved = toeplitz_lasso(S[None], np.array([penalty]), width, max_iter=20_000)
     assert solved.converged.all()
     assert fit.objectives[0] - fit.gaps[0] <= solved.objectives[0] + 1e-9  # the gap is a certificate
     assert fit.converged[0] == (fit.gaps[0] <= GAP * width * d + 1e-12)

@@ -81,9 +81,11 @@ def test_an_observation_of_the_fit_given_again_goes_where_it_is_if_it_is_core():
 def test_anchors_in_another_order_place_new_observations_alike():
     found, _, losses = clustered(0, eps=0.5, min_samples=4)
     membership = Membership.of(found)
-    mixed = np.random.default_rng(0).permutation(membership.anchors)
+    mixed = np.random.default_rng(0).permutation(membership.anchors.size)
+    parts = (membership.anchors, membership.labels, membership.core_distances)
+    reordered = Membership(*(part[mixed] for part in parts), membership.radii)
     labels, strengths = membership.assign(losses[:, membership.anchors])
-    again, strengths_again = membership.reorder(mixed).assign(losses[:, mixed])
+    again, strengths_again = reordered.assign(losses[:, reordered.anchors])
     np.testing.assert_array_equal(labels, again)
     np.testing.assert_array_equal(strengths, strengths_again)
 

@@ -13,7 +13,7 @@ from sklearn.cluster import DBSCAN, HDBSCAN
 from builders.clusterings import cluster
 from builders.losses import draw_loss, make_loss
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.clustering import settle
+from mcgta.clustering.clustering import densities
 from mcgta.clustering.labels import number
 from mcgta.clustering.model_tree import serves
 from mcgta.clustering.registry import find_clusters
@@ -174,12 +174,14 @@ def test_what_a_clustering_leaves_open_is_found_alike(clusterer, seed):
     loss = draw_loss(seed, 160, 2 + seed % 4, ["steps", "plane"][seed % 2], False, "none", beta=0.5)
     eps = float(np.quantile(loss.matrix(), 0.1)) if clusterer == "dbscan" else None
     found = cluster(TreeSearch.of(loss), clusterer, eps=eps, min_samples=4, min_cluster_size=5)
-    expected, reach = settle(BruteForceSearch.of_table(loss.matrix()), found, 4)
+    by_table = BruteForceSearch.of_table(loss.matrix())
+    expected = densities(by_table, found, 4)
+    where = (expected.labels, expected.core, expected.core_distances)
     for near in (TreeSearch.of(loss), BruteForceSearch.of(loss)):
-        again, near_reach = settle(near, found, 4)
+        again = densities(near, found, 4)
         np.testing.assert_array_equal(again.core_distances, expected.core_distances)
         np.testing.assert_array_equal(again.radii, expected.radii)
-        np.testing.assert_array_equal(near_reach, reach)
+        np.testing.assert_array_equal(near.cluster_reachability(*where), by_table.cluster_reachability(*where))
     assert np.isfinite(expected.core_distances[found.core]).all()
 
 

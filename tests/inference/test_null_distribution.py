@@ -1,7 +1,5 @@
 """How much models of one Gaussian differ by chance, against a simulation in plain loops."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,18 +8,17 @@ from builders.work import on_threads
 from mcgta import load, read_positions
 from mcgta.inference.null_distribution import NullDistribution, draw_null
 from mcgta.kernels.gaussians.calibration import chance
-from mcgta.stages import find_neighborhoods, fit_local_models
+from mcgta.stages import find_neighborhoods
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.shared_neighbors import overlaps
 from naive import algorithm as naive
 
 
-def simulate(cov, n, *, covariance="empirical", weights="uniform", rows=200, seed=3, **options):
+def simulate(cov, n, *, covariance="empirical", alpha=0.01, weights="uniform", rows=200, seed=3):
     """The null distribution of a series of models with one covariance."""
     near = find_neighborhoods(read_positions(None, rows), n, weights=weights)
     models = LocalModels(np.zeros((rows, len(cov))), np.tile(cov, (rows, 1, 1)), sizes=near.sizes)
-    fit = partial(fit_local_models, covariance=covariance, **options)
-    return draw_null(models, near, fit, slow=covariance == "min_cov_det", random_state=seed)
+    return draw_null(models, near, covariance=covariance, alpha=alpha, random_state=seed)
 
 
 # -------------------------------------------------------------------------------------------- overlap of neighbourhoods

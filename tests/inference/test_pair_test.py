@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from builders.losses import example
-from mcgta.inference.pair_test import labelling_test, pair_test
+from mcgta.inference.pair_test import goodness_of_fit, pair_test
 from mcgta.positions.reading import read_positions
 from mcgta.stages.dissimilarity.compare import compare_features
 from mcgta.stages.loss import Loss
@@ -48,7 +48,7 @@ def test_a_pair_exactly_at_the_threshold_passes():
     loss = Loss(compare_features(X), read_positions(None, 3), curve)
     assert pair_test(loss, 0, 1).passes
     assert not pair_test(loss, 1, 2).passes
-    found = labelling_test(loss, np.zeros(3, dtype=int))
+    found = goodness_of_fit(loss, np.zeros(3, dtype=int))
     assert (found.pairs.tolist(), found.passed.tolist()) == ([2, 1, 0], [1, 0, 0])
 
 
@@ -58,7 +58,7 @@ def test_the_share_of_passing_pairs_by_bin_agrees_with_counting(groups, edges):
     loss, W, D, gamma = example(3, groups=groups, margin=0.5)
     for seed in range(3):
         labels = np.random.default_rng(seed).integers(-1, 3, 30)
-        found = labelling_test(loss, labels, edges=None if edges is None else np.array(edges))
+        found = goodness_of_fit(loss, labels, edges=None if edges is None else np.array(edges))
         used = loss.semivariogram.edges if edges is None else edges
         used = used if used[0] == 0 else [0.0, *used]
         pairs, passed = naive_clusters.passing_by_bin(W, D, gamma, 0.5, labels, used)
@@ -70,7 +70,7 @@ def test_the_share_of_passing_pairs_by_bin_agrees_with_counting(groups, edges):
 
 
 def test_a_labelling_of_noise_has_no_share():
-    found = labelling_test(example(4)[0], np.full(30, -1))
+    found = goodness_of_fit(example(4)[0], np.full(30, -1))
     assert np.isnan(found.share)
     assert np.isnan(found.shares).all()
     assert found.pairs.sum() == 0

@@ -5,9 +5,10 @@ import pytest
 from scipy import stats
 
 from mcgta import MCGTA, GaussianMixturePrior, load
-from mcgta.clustering.labels import count_within, draw_within, number, pairs_within
+from mcgta.clustering.labels import number
 from mcgta.datasets import make_series
 from mcgta.runtime.rules import read_level
+from mcgta.stages.within_clusters import count_within, draw_within, pairs_within
 from naive import algorithm as naive
 
 LEVELS = {"eps": "5%", "margin": "5%"}
@@ -204,7 +205,9 @@ def test_many_pairs_are_sampled_and_that_is_said(fitted, monkeypatch):
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, "0%", "100%", "5", "five", np.nan, True])
 def test_a_level_is_between_0_and_1(fitted, level):
-    with pytest.raises(ValueError, match=r"level=.* must be a number above 0 and below 1, or a text such as '5%'"):
+    with pytest.raises(
+        ValueError, match=r"level=.* must be a number > 0 and < 1, or a significance level above 0% and"
+    ):
         fitted.goodness_of_fit(level=level)
 
 

@@ -13,13 +13,14 @@ from scipy.spatial.distance import cdist
 
 from mcgta.kernels.evidence.relabel import best_path, log_density, own_distances, squared_distances, visit
 from mcgta.kernels.evidence.whitening import EXPONENTIAL, INDEPENDENT, MATERN
-from mcgta.selection.scoring import Gaussians, Prior, fit_tails
-from mcgta.selection.tails import GAUSSIAN, HEAVY, STRAY, Tails
+from mcgta.selection.scoring import Gaussians, Prior, fit_clusters
+from mcgta.selection.scoring_data import Whitened
+from mcgta.selection.tails import GAUSSIAN, STUDENT_T, WITH_OUTLIERS, Tails
 from naive import selection as naive
 
 SOME = settings(max_examples=25, derandomize=True, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
-TAILS = [GAUSSIAN, *HEAVY, *STRAY]
+TAILS = [GAUSSIAN, *STUDENT_T, *WITH_OUTLIERS]
 KINDS = np.array([INDEPENDENT, EXPONENTIAL, EXPONENTIAL, MATERN])
 LENGTHS = np.array([1.0, 0.7, 5.0, 2.0])
 NUGGETS = np.array([1.0, 0.01, 0.4, 0.15])
@@ -165,15 +166,16 @@ def test_weights_are_minus_twice_the_derivative_of_the_log_density(tails, d):
     np.testing.assert_allclose(tails.weights(squares, d), -2 * slope, rtol=1e-5, atol=1e-9)
 
 
-@pytest.mark.parametrize("tails", [HEAVY[0], HEAVY[2], HEAVY[4], STRAY[1], STRAY[3]])
+@pytest.mark.parametrize("tails", [STUDENT_T[0], STUDENT_T[2], STUDENT_T[4], WITH_OUTLIERS[1], WITH_OUTLIERS[3]])
 @pytest.mark.parametrize("seed", range(3))
 def test_more_steps_of_fitting_tails_explain_no_less(tails, seed):
     rng = np.random.default_rng(seed)
     d, labels = 2, np.repeat([0, 1], [60, 40])
     y, w = rng.standard_t(2, (d, 100)) + 4.0 * labels, np.broadcast_to(rng.uniform(0.3, 1.5, 100), (d, 100)).copy()
+    rows = Whitened(y, w, np.zeros(100))
     start = Gaussians(np.zeros((2, d)), np.broadcast_to(np.eye(d), (2, d, d)).copy(), np.zeros(2))
     none = Prior(-d - 1.0, 0.0, np.zeros(d), np.eye(d), np.ones(2))  # no observations of it
-    explained = [fit_tails(y, w, labels, np.array([60.0, 40.0]), none, start, tails, steps)[0] for steps in range(9)]
+    explained = [fit_clusters(rows, labels, tails, none, start, steps=steps).log_likelihood for steps in range(9)]
     assert (np.diff(explained) >= -1e-9).all()
     assert explained[-1] > explained[0]
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from mcgta import MCGTA, load, read_positions
-from mcgta.positions.metrics import METRICS, FunctionMetric, Metric, SpaceTime, get_metric, register_metric
+from mcgta.positions.metrics import METRICS, FunctionMetric, Metric, SpaceTime, get_metric
 from mcgta.positions.tables import Table
 from naive import algorithm as naive
 
@@ -41,7 +41,7 @@ def manhattan():
         def distances(self, a, b):
             return np.abs(a[:, None] - b).sum(axis=2)
 
-    register_metric(Manhattan())
+    METRICS[Manhattan.name] = Manhattan()
     yield Manhattan()
     del METRICS["manhattan"]
 
@@ -53,13 +53,13 @@ def test_every_metric_is_complete(name):
     assert get_metric(name) is metric
     assert get_metric(metric) is metric
     read = read_positions(GIVEN[name], 12, metric=complete(metric))
-    settled = read.metric
-    assert settled.is_settled
-    assert settled.settle(Table(PLACES, ("x", "y", "z"), (False,) * 3)) == settled
-    assert settled.has_matrix == metric.has_matrix == (settled.kind is None) == (read.points is None)
-    assert settled.has_coordinates == (read.coordinates.shape[1] > 0)
-    assert read.is_chain == settled.is_chain == (name == "time")
-    assert type(settled).__doc__ != Metric.__doc__
+    chosen = read.metric
+    assert chosen.is_complete
+    assert chosen.choose(Table(PLACES, ("x", "y", "z"), (False,) * 3)) == chosen
+    assert chosen.has_matrix == metric.has_matrix == (chosen.kind is None) == (read.points is None)
+    assert chosen.has_coordinates == (read.coordinates.shape[1] > 0)
+    assert read.is_chain == chosen.is_chain == (name == "time")
+    assert type(chosen).__doc__ != Metric.__doc__
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -122,11 +122,6 @@ def test_a_metric_whose_distances_are_not_symmetric_is_refused(plane):
 
     with pytest.raises(ValueError, match="must be symmetric"):
         make(metric=OneWay()).fit(plane.X, positions=plane.positions)
-
-
-def test_a_metric_without_a_name_is_not_registered():
-    with pytest.raises(ValueError, match="name='' of Metric"):
-        register_metric(Metric())
 
 
 def test_space_and_time_are_an_object_that_is_copied_saved_and_used_again(plane, tmp_path):

@@ -235,3 +235,14 @@ def test_joining_keeps_groups_of_one_name_together():
 def test_unit_vectors_have_length_one():
     vectors = metrics.unit_vectors(globe(100, 19))
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-15)
+
+
+def test_positions_that_are_read_already_are_returned_as_they_are():
+    read = read_positions([[0.0, 1.0], [2.0, 3.0]], 2, groups=["a", "b"])
+    assert read_positions(read, 2, metric="euclidean") is read
+    with pytest.raises(ValueError, match="positions has 2 rows, but X has 3"):
+        read_positions(read, 3, metric="euclidean")
+    with pytest.raises(ValueError, match="groups has no effect"):
+        read_positions(read, 2, groups=[0, 0], metric="euclidean")
+    with pytest.raises(ValueError, match="metric='auto', but positions are read already, for metric=Euclidean"):
+        read_positions(read, 2)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mcgta import MCGTA, ArchiveError, GaussianMixturePrior, load, read_positions
-from mcgta.positions.metrics import SpaceTime
+from mcgta.positions.metrics import Metric, SpaceTime
 from mcgta.runtime import archive
 from mcgta.stages import find_neighborhoods
 from mcgta.stages.local_models import LocalModels
@@ -247,9 +247,8 @@ def test_the_file_is_a_plain_zip_of_json_and_arrays_without_pickle(series, plane
     [
         ("metric", _hypotenuse, "plane"),
         ("clusterer", None, "series"),
-        ("progress", lambda name, share: None, "series"),
     ],
-    ids=["metric", "clusterer", "progress"],
+    ids=["metric", "clusterer"],
 )
 def test_code_cannot_be_saved_and_the_message_says_which_parameter_holds_it(request, name, value, positions, tmp_path):
     from sklearn.cluster import DBSCAN
@@ -261,6 +260,33 @@ def test_code_cannot_be_saved_and_the_message_says_which_parameter_holds_it(requ
     with pytest.raises(ValueError, match=rf"{name}=.* is code, and cannot be saved .* save local_models_ and"):
         model.save(tmp_path / "model.mcgta")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_function_that_reports_progress_is_left_out_of_the_file(series, tmp_path):
+    model = _fit(series.X[:40], series.positions[:40], progress=lambda name, share: None)
+    model.save(tmp_path / "model.mcgta")
+    again = load(tmp_path / "model.mcgta")
+    assert again.progress == "auto"
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+
+
+def test_a_table_of_dissimilarities_is_not_kept_in_a_file(series, tmp_path):
+    table = np.abs(series.X[:40, :1] - series.X[:40, 0])
+    model = _fit(series.X[:40], series.positions[:40], dissimilarity=table)
+    with pytest.raises(ValueError, match="dissimilarity is a table of all pairs, which is not kept in a file"):
+        model.save(tmp_path / "model.mcgta")
+
+
+def test_a_metric_of_ones_own_cannot_be_saved_in_a_fit(plane, tmp_path):
+    class Manhattan(Metric):
+        name = "manhattan"
+
+        def distances(self, a, b):
+            return np.abs(a[:, None] - b).sum(axis=2)
+
+    model = _fit(plane.X[:40], plane.positions[:40], metric=Manhattan())
+    with pytest.raises(ValueError, match=r"metric=.* is code, and cannot be saved"):
+        model.save(tmp_path / "model.mcgta")
 
 
 def test_positions_of_a_function_cannot_be_saved(plane, tmp_path):
@@ -340,3 +366,10 @@ def test_a_missing_file_and_a_directory_are_ordinary_errors(tmp_path):
 
 def test_an_archive_error_is_a_value_error():
     assert issubclass(ArchiveError, ValueError)
+
+
+def test_equal_fits_make_equal_files_whatever_the_clock_says(series, tmp_path, monkeypatch):
+    _fit(series.X, series.positions, progress=True).refit(progress="auto").save(tmp_path / "one.mcgta")
+    monkeypatch.setattr("time.time", lambda: 2e9)
+    _fit(series.X, series.positions).save(tmp_path / "two.mcgta")
+    assert (tmp_path / "one.mcgta").read_bytes() == (tmp_path / "two.mcgta").read_bytes()

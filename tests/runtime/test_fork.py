@@ -6,8 +6,11 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import mcgta
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 
@@ -121,6 +124,29 @@ def in_child():
 json.dump(ask_child(in_child), sys.stdout)
 """
     assert answer(program) == "done"
+
+
+def test_a_child_forked_while_another_thread_computes_a_cached_property_computes_it_too():
+    program = """
+from mcgta.runtime.cached import cached_property
+
+class Slow:
+    @cached_property
+    def value(self):
+        busy.set()
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(5)
+        return 7
+
+in_thread(lambda: Slow().value)
+json.dump(ask_child(lambda: Slow().value), sys.stdout)
+"""
+    assert answer(program) == 7
+
+
+def test_no_module_uses_the_cached_property_that_locks():
+    sources = Path(mcgta.__file__).parent.rglob("*.py")
+    assert [path.name for path in sources if "functools import cached_property" in path.read_text()] == []
 
 
 @pytest.mark.slow

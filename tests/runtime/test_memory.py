@@ -9,7 +9,7 @@ import pytest
 
 from mcgta import MCGTA, config_context
 from mcgta.runtime import memory
-from mcgta.runtime.memory import available_bytes, budget, check_memory
+from mcgta.runtime.memory import MemoryNeed, available_bytes, budget
 from mcgta.runtime.sizes import read_size
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:         2000000 kB\nMemAvailable:    8000000 kB\n"
@@ -63,7 +63,7 @@ def test_left_to_itself_the_budget_is_three_quarters_of_what_is_available(monkey
 def test_an_unknown_amount_is_no_limit(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: None)
     assert budget("auto") is None
-    check_memory(10**9, 3, tables=4, budget=None)
+    MemoryNeed(10**9, 3, dense=True).check(None)
 
 
 def test_the_kernel_says_what_is_available(tmp_path):

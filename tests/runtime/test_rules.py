@@ -80,3 +80,10 @@ def test_a_huge_integer_for_any_parameter_of_the_estimator_is_refused_by_name(se
 def test_a_size_that_no_machine_has_is_no_size():
     with pytest.raises(ValueError, match="max_memory="):
         check_value("max_memory", "9" * 400 + "GB", Rule(size=True))
+
+
+@pytest.mark.parametrize(("value", "allowed"), [(0.999, True), (1, False), (1.0, False), (0, False)])
+def test_either_bound_may_be_excluded(value, allowed):
+    rule = Rule(real=(0, 1), above=True, below=True)
+    assert rule.accepts(value) is allowed
+    assert rule.describe() == "a number > 0 and < 1"

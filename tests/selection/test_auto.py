@@ -8,10 +8,12 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import mcgta.selection.auto
+import mcgta.selection.sampling
 import mcgta.selection.search as searching
 from mcgta import MCGTA, ChoiceWarning, evidence
+from mcgta.selection.sampling import sample_rows
 from mcgta.selection.scoring import score
-from mcgta.selection.search import sample, search
+from mcgta.selection.search import search
 
 pytestmark = pytest.mark.filterwarnings("ignore:semivariogram. no spherical model fits:UserWarning")
 
@@ -43,11 +45,11 @@ def find(monkeypatch, labels=None, **changes):
     """Make the search find these labels, and say this of them."""
 
     def instead(features, places, **options):
-        field, found = search(features, places, **options)
+        scoring_data, found = search(features, places, **options)
         if labels is not None:
-            best = score(field, labels)
+            best = score(scoring_data, labels)
             found = replace(found, labels=best.labels, best=best, others=(best,))
-        return field, replace(found, **changes)
+        return scoring_data, replace(found, **changes)
 
     monkeypatch.setattr(mcgta.selection.auto, "search", instead)
 
@@ -68,11 +70,11 @@ def test_what_the_user_sets_is_kept(params, refine):
 
 def test_refined_labels_are_given_where_they_are_asked_for():
     model = fit(X, refine="all")[0]
-    assert (model.labels_source_ == "evidence", model.choice_.refined) == (True, True)
+    assert model.labels_source_ == model.choice_.source == "evidence"
     assert np.isnan(model.choice_.clusterer_log_evidence)
     assert adjusted_rand_score(TRUTH, model.labels_) == 1.0
     plain = fit(X, refine="none")[0]
-    assert (plain.labels_source_ == "evidence", plain.choice_.refined) == (False, False)
+    assert plain.labels_source_ == plain.choice_.source == "clusterer"
     assert plain.choice_.log_evidence == plain.choice_.clusterer_log_evidence
 
 
@@ -131,6 +133,21 @@ def test_no_structure_is_a_doubt():
     assert "refined labels and those of the clusterer have the same evidence" in model.choice_.notes
 
 
+def test_doubts_are_warned_of_by_refit_and_append_too():
+    model = fit(ONE[:200], refine="all")[0]
+    with pytest.warns(ChoiceWarning, match="these 3 clusters explain the observations no better than one cluster does"):
+        model.refit(n_clusters=3)
+    with pytest.warns(ChoiceWarning, match="no cluster structure"):
+        model.append(ONE[200:])
+
+
+def test_labels_for_a_number_are_no_choice_to_warn_of():
+    model = fit(ONE[:200], refine="all")[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ChoiceWarning)
+        assert model.labels_for(17).max() == 16
+
+
 def test_a_rough_model_is_a_doubt(monkeypatch):
     find(monkeypatch, TRUTH, overdispersion=2.5)
     model, warned = fit(X, refine="all")
@@ -141,23 +158,24 @@ def test_a_rough_model_is_a_doubt(monkeypatch):
 
 def test_other_answers_are_a_doubt(monkeypatch):
     def instead(features, places, **options):
-        field, found = search(features, places, **options)
-        near = replace(score(field, np.arange(240) // 80), code=0.0)
+        scoring_data, found = search(features, places, **options)
+        near = replace(score(scoring_data, np.arange(240) // 80), label_nats=0.0)
         level = found.best.log_evidence(found.overdispersion) - 4.0
-        near = replace(near, code=near.log_evidence(found.overdispersion) - level)
-        return field, replace(found, others=(found.best, near))
+        near = replace(near, label_nats=near.log_evidence(found.overdispersion) - level)
+        return scoring_data, replace(found, others=(found.best, near))
 
     monkeypatch.setattr(mcgta.selection.auto, "search", instead)
     model, warned = fit(X, refine="all")
     assert model.choice_.doubts == ("other answers are about as good: 3 clusters instead of 2",)
     assert len(warned) == 1
-    np.testing.assert_allclose(model.choice_.log_evidences - model.choice_.log_evidence, [0, -4], atol=1e-6)
-    assert model.choice_.numbers.tolist() == [2, 3]
+    np.testing.assert_allclose(model.choice_.log_evidences[1:] - model.choice_.log_evidence, [0, -4], atol=1e-6)
+    assert model.choice_.log_evidences[0] == model.choice_.one_cluster_log_evidence
+    assert model.choice_.cluster_counts.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("ratio", "said"), [(0.97, "position does not help"), (0.6, "position helps little")])
 def test_that_position_does_not_help_is_told_but_no_doubt(monkeypatch, ratio, said):
-    find(monkeypatch, join_counts=ratio, free=ratio > 0.9)
+    find(monkeypatch, join_count_ratio=ratio, ignores_position=ratio > 0.9)
     model, warned = fit(MIXTURE, refine="all")
     assert adjusted_rand_score(MIXED, model.labels_) == 1.0
     assert any(note.startswith(said) for note in model.choice_.notes)
@@ -166,16 +184,31 @@ def test_that_position_does_not_help_is_told_but_no_doubt(monkeypatch, ratio, sa
 
 @pytest.mark.parametrize("place", ["time", "plane"])
 def test_a_choice_made_on_a_sample_says_so(monkeypatch, place):
-    monkeypatch.setattr(searching, "PIECE", 30)
-    monkeypatch.setattr(searching, "sample", lambda places, seed, **_: sample(places, seed, most=100, size=125))
-    monkeypatch.setattr(searching, "WHOLE", 200)
-    monkeypatch.setattr(mcgta.selection.auto, "WHOLE", 200)
+    monkeypatch.setattr(mcgta.selection.sampling, "PIECE_ROWS", 30)
+    monkeypatch.setattr(
+        searching, "sample_rows", lambda places, seed, **_: sample_rows(places, seed, most=100, size=125)
+    )
+    monkeypatch.setattr(searching, "MAX_CHOSEN_ON_ALL_ROWS", 200)
+    monkeypatch.setattr(mcgta.selection.auto, "MAX_CHOSEN_ON_ALL_ROWS", 200)
     where = None if place == "time" else np.column_stack([np.arange(240.0), RNG.uniform(size=240)])
     model = fit(X, where, refine="all")[0]
     how = "whole pieces of series" if place == "time" else "places at random"
     assert 100 < model.choice_.scored < 150
     assert f"chosen on a sample of {model.choice_.scored} of 240 observations, {how}" in model.choice_.notes
     assert model.labels_.size == 240
+
+
+@pytest.mark.parametrize(
+    "params", [{"refine": "none"}, {"refine": "noise"}, {"refine": "none", "n_clusters": 2}], ids=str
+)
+def test_where_only_a_sample_could_be_scored_nothing_is_searched_for_the_clusterer(monkeypatch, capsys, params):
+    monkeypatch.setattr(mcgta.selection.auto, "MAX_CHOSEN_ON_ALL_ROWS", 200)
+    monkeypatch.setattr(mcgta.selection.auto, "search", lambda *_, **__: pytest.fail("something is searched for"))
+    model = fit(X, **params, progress=True)[0]
+    assert model.choice_ is None
+    assert model.alternatives_ == ()
+    assert model.labels_source_ == "clusterer"
+    assert "nothing is searched for" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("X", [np.full((60, 2), 3.0), 5.0 + 1e-13 * np.random.default_rng(0).normal(size=(60, 2))])

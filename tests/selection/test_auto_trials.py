@@ -50,7 +50,7 @@ def propose(data, cache, *, min_cluster_size=None, **params):
     backend = choose_backend_for(data.raw.shape, settings)
     prepared = prepare(data, settings, cache, backend=backend, quiet=True)
     search = open_search(prepared, backend, cache)
-    for more, labels in settings.algorithm.proposals(search, prepared.options):
+    for more, labels in settings.clustering_algorithm.proposals(search, prepared.options):
         yield more, prepared.spread_out(labels)
 
 
@@ -133,7 +133,7 @@ def test_how_many_labellings_there_are_of_a_setting():
 
 @pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
 def test_of_many_observations_one_radius_is_looked_at(monkeypatch, clusterer):
-    monkeypatch.setattr(mcgta.selection.auto, "MOST_SCORED", 100)
+    monkeypatch.setattr(mcgta.selection.auto, "MAX_SEARCHED_ROWS", 100)
     monkeypatch.setattr(
         type(get_clusterer(clusterer)), "proposals", lambda *_: pytest.fail("several radii are looked at")
     )

@@ -14,7 +14,7 @@ from mcgta import MCGTA, compare_labellings, evidence
 from mcgta.datasets import make_fields, make_regions, make_series
 from mcgta.kernels.evidence.cluster_evidence import CLOSENESS, STRENGTHS
 from mcgta.positions.reading import read_positions
-from mcgta.selection.search import sample
+from mcgta.selection.sampling import sample_rows
 from naive import selection as naive
 
 SERIES = make_series(600, n_clusters=3, segment_lengths=(10, 30), random_state=2)
@@ -262,7 +262,7 @@ def test_clusters_too_small_to_have_a_covariance_are_noise():
     labels = SERIES.labels.copy()
     labels[100:105] = 7
     found = evidence(SERIES.X, labels)
-    assert (found.small, found.clusters, found.noise_share) == (1, 4, 0.0)
+    assert (found.small_clusters, found.clusters, found.noise_share) == (1, 4, 0.0)
     labels[100:105] = -1
     assert evidence(SERIES.X, labels).log_evidence == found.log_evidence
     assert evidence(SERIES.X, np.arange(600)).log_evidence == evidence(SERIES.X, np.zeros(600)).log_evidence
@@ -275,7 +275,7 @@ def test_clusters_too_small_to_have_a_covariance_are_noise():
 def test_a_sample_of_many_observations_is_scored(monkeypatch, places):
     data = SERIES if places == "time" else FIELDS
     module = sys.modules["mcgta.selection.evidence"]
-    for name, value in (("MOST_SCORED", 300), ("WHOLE", 300), ("SCORED", 250)):
+    for name, value in (("MAX_SEARCHED_ROWS", 300), ("MAX_CHOSEN_ON_ALL_ROWS", 300), ("SCORED", 250)):
         monkeypatch.setattr(module, name, value)
     found = compare_labellings(data.X, changed(data), positions=data.positions)
     scored = found["truth"].scored
@@ -289,7 +289,7 @@ def test_a_sample_of_many_observations_is_scored(monkeypatch, places):
 
 def test_a_sample_of_many_short_series_is_as_large_as_that_of_a_long_one():
     groups = np.repeat(np.arange(1000), 10)
-    rows, part = sample(read_positions(None, 10_000, groups=groups), 0, most=5000, size=2500)
+    rows, part = sample_rows(read_positions(None, 10_000, groups=groups), 0, most=5000, size=2500)
     assert rows.size == len(part) == 2500
     assert np.unique(groups[rows]).size == 250
 

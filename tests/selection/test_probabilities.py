@@ -16,12 +16,13 @@ from mcgta.kernels.evidence.chances import path_chances, sweep_chances
 from mcgta.observations import sort_observations
 from mcgta.positions.reading import read_positions
 from mcgta.selection import cluster_models, probabilities
-from mcgta.selection.cluster_models import Background, choose_rows, estimate_cluster_models
-from mcgta.selection.field import Field
+from mcgta.selection.cluster_models import choose_rows, estimate_cluster_models
 from mcgta.selection.probabilities import membership_probabilities
-from mcgta.selection.relabelling import Relabelling
-from mcgta.selection.scoring import score
-from mcgta.selection.search import sample, search
+from mcgta.selection.relabelling import RELABEL_STEPS, Relabeller
+from mcgta.selection.sampling import sample_rows
+from mcgta.selection.scoring import fit_clusters, score
+from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.search import search
 from mcgta.selection.tails import Tails
 from naive import selection as naive
 
@@ -37,8 +38,8 @@ def sorted_series(X, positions=None, groups=None):
 
 def find_sorted(X, places, labels, *, mixed=False):
     """Probabilities by clusters that are estimated from the labels; all in canonical order."""
-    clusters = estimate_cluster_models(X, places, labels, seed=0, background=Background(mixed=mixed))
-    return membership_probabilities(X, places, labels, clusters, seed=0)
+    clusters = estimate_cluster_models(X, places, labels, seed=0, mixed=mixed)
+    return membership_probabilities(X, places, labels, clusters)
 
 
 def find(data, labels, positions=None, groups=None, *, mixed=False):
@@ -128,19 +129,29 @@ def test_densities_around_are_those_that_labels_are_visited_by():
     positions = rng.uniform(0, 5, (60, 2))
     X, places, _ = sorted_series(rng.normal(size=(60, 2)), positions)
     labels = rng.integers(-1, 3, 60)
-    field = Field.of(X, places)
-    kinds = np.array([3, len(field.dependence) - 2])
+    scoring_data = ScoringData.of(X, places)
+    correlations = np.array([3, len(scoring_data.correlation_grid) - 2])
     tails = Tails(degrees_of_freedom=4.0)
-    settling = Relabelling(field, kinds, tails, temper=0.7)
-    clusters, _ = settling.estimate(np.maximum(labels, 0))
-    found = settling.around(labels, clusters)
+    relabeller = Relabeller(scoring_data, correlations, tails, likelihood_weight=0.7)
+    known = np.maximum(labels, 0)
+    clusters = fit_clusters(scoring_data.whiten_by(known, correlations), known, tails).gaussians
+    found = relabeller.neighbor_log_densities(labels, clusters)
     distances = places.between(np.arange(60), np.arange(60))
-    by = [(field.dependence.kinds[t], field.dependence.lengths[t], field.dependence.nuggets[t]) for t in kinds]
+    by = [
+        (
+            scoring_data.correlation_grid.families[t],
+            scoring_data.correlation_grid.lengths[t],
+            scoring_data.correlation_grid.nuggets[t],
+        )
+        for t in correlations
+    ]
     for i, k in itertools.product(range(0, 60, 7), range(3)):
         root = np.linalg.inv(clusters.inverse[k])
         centre = clusters.means[k], root @ root.T, 0.0
         of = (4.0, 0.0, 1.0)
-        worth = naive.suitability(field.X, i, k, labels, field.near, distances, centre, by, of, 0.0, 0.7, 8)
+        worth = naive.suitability(
+            scoring_data.X, i, k, labels, scoring_data.neighbors, distances, centre, by, of, 0.0, 0.7, 8
+        )
         assert found[i, k] == pytest.approx(worth, rel=1e-6, abs=1e-6)
 
 
@@ -176,12 +187,14 @@ def test_noise_has_no_part_in_the_clusters():
 def test_without_position_they_are_those_of_a_mixture():
     made, labels = series(2)
     X, places, _ = sorted_series(made.X)
-    field = Field.of(X, places)
-    scored = score(field, labels, kinds=np.zeros(5, dtype=np.int64))
-    clusters, counts = Relabelling(field, scored.kinds, scored.tails).estimate(labels)
+    scoring_data = ScoringData.of(X, places)
+    scored = score(scoring_data, labels, correlations=np.zeros(5, dtype=np.int64))
+    whitened = scoring_data.whiten_by(labels, scored.correlations)
+    fitted = fit_clusters(whitened, labels, scored.tails, steps=RELABEL_STEPS)
+    clusters, counts = fitted.gaussians, fitted.counts
     logs = np.empty((600, 3))
     for k in range(3):
-        off = (clusters.inverse[k] @ (field.X - clusters.means[k][:, None])) ** 2
+        off = (clusters.inverse[k] @ (scoring_data.X - clusters.means[k][:, None])) ** 2
         logs[:, k] = scored.tails.log_density(off.sum(axis=0), 5) - clusters.log_root[k]
     expected = softmax(logs + np.log((counts + 0.5) / (counts.sum() + 1.5)), axis=1)
     np.testing.assert_allclose(find(made.X, labels, mixed=True), expected, rtol=1e-7, atol=1e-12)
@@ -194,7 +207,7 @@ def test_parts_of_series_give_what_the_whole_gives(monkeypatch, correlation, par
     labels[100:120] = -1
     groups = np.repeat([0, 1, 2], [250, 50, 300])
     whole = find(made.X, labels, groups=groups)
-    monkeypatch.setattr(probabilities, "PART", part)
+    monkeypatch.setattr(probabilities, "LABELLED_AT_A_TIME_ROWS", part)
     np.testing.assert_allclose(find(made.X, labels, groups=groups), whole, atol=1e-9)
 
 
@@ -204,9 +217,8 @@ def test_parts_of_a_map_give_what_the_whole_gives(monkeypatch, smooth):
     X = made.X
     if smooth:  # features follow their neighbours
         X = X + 2 * np.sin(made.positions @ np.random.default_rng(0).normal(size=(2, 5)))
-    monkeypatch.setattr(probabilities, "weigh_agreement", lambda *_: 3.0)  # it is estimated from a part of the rows
     whole = find(X, made.labels, made.positions)
-    monkeypatch.setattr(probabilities, "PART", 90)
+    monkeypatch.setattr(probabilities, "LABELLED_AT_A_TIME_ROWS", 90)
     np.testing.assert_allclose(find(X, made.labels, made.positions), whole, atol=1e-9)
 
 
@@ -216,8 +228,8 @@ def test_clusters_of_many_are_estimated_from_a_sample_with_some_of_each(monkeypa
     labels = np.where(np.arange(800) < 20, 3, made.labels)
     labels[50:90] = -1
     every = find(made.X, labels, made.positions)
-    monkeypatch.setattr(cluster_models, "MOST_SCORED", 100)
-    monkeypatch.setattr(cluster_models, "sample", partial(sample, most=100, size=250))
+    monkeypatch.setattr(cluster_models, "MAX_SEARCHED_ROWS", 100)
+    monkeypatch.setattr(cluster_models, "sample_rows", partial(sample_rows, most=100, size=250))
     _, places, order = sorted_series(made.X, made.positions)
     rows = choose_rows(places, labels[order], seed=0)
     held = np.bincount(labels[order][rows])
@@ -260,6 +272,14 @@ def test_refined_labels_are_the_most_probable_of_nearly_all(make, seed):
     model = MCGTA(eps=1.0, refine="all", semivariogram="empirical").fit(made.X, positions=made.positions)
     assert model.n_clusters_ > 1
     assert (model.membership_probabilities_.argmax(axis=1) == model.labels_).mean() >= 0.97
+
+
+@pytest.mark.parametrize("seed", [58, 60])
+def test_labels_are_the_most_probable_where_regions_overlap_too(seed):
+    made = make_regions(1200, random_state=seed)
+    model = MCGTA(refine="all", progress=False).fit(made.X, positions=made.positions)
+    assert model.cluster_models_.overlap > 0
+    assert (model.membership_probabilities_.argmax(axis=1) == model.labels_).mean() >= 0.995
 
 
 def test_observations_without_a_model_have_probabilities():

@@ -10,9 +10,9 @@ from mcgta import MCGTA, read_positions
 from mcgta.datasets import make_regions
 from mcgta.kernels.evidence.shares import local_shares
 from mcgta.observations import sort_observations
-from mcgta.selection.field import Field
-from mcgta.selection.region_overlap import SURROUNDINGS, _nearest, resolve_overlap
-from mcgta.selection.relabelling import Relabelling
+from mcgta.selection.region_overlap import OVERLAP_NEIGHBORS, _nearest, resolve_overlap
+from mcgta.selection.scoring import fit_clusters
+from mcgta.selection.scoring_data import ScoringData
 from mcgta.selection.tails import GAUSSIAN
 
 
@@ -23,20 +23,25 @@ def plane(seed, count, mixing):
     labels = (places[:, 0] + mixing * rng.uniform(-0.5, 0.5, count) > 5).astype(np.int64)
     X = rng.normal(size=(count, 2)) + 3.0 * labels[:, None] * [1, 0]
     data = sort_observations(X, read_positions(places, count), n_neighbors=30, lags=0, seed=0)
-    return Field.of(data.X, data.positions), labels[data.order], (data.positions.points[:, 0] > 5).astype(np.int64)
+    return (
+        ScoringData.of(data.X, data.positions),
+        labels[data.order],
+        (data.positions.points[:, 0] > 5).astype(np.int64),
+    )
 
 
-def resolved(field, labels, *, given=None):
-    kinds = np.zeros(field.d, dtype=np.int64)
-    clusters = Relabelling(field, kinds, GAUSSIAN).estimate(labels if given is None else given)[0]
-    return resolve_overlap(field, labels, clusters, kinds, GAUSSIAN)
+def resolved(scoring_data, labels, *, given=None):
+    correlations = np.zeros(scoring_data.d, dtype=np.int64)
+    of = labels if given is None else given
+    clusters = fit_clusters(scoring_data.whiten_by(of, correlations), of, GAUSSIAN).gaussians
+    return resolve_overlap(scoring_data, labels, clusters, correlations, GAUSSIAN)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_observations_in_an_overlap_get_their_most_probable_cluster(seed):
-    field, truth, smooth = plane(seed, 3000, mixing=8.0)
-    labels, around = resolved(field, smooth)
-    assert around > SURROUNDINGS[0]
+    scoring_data, truth, smooth = plane(seed, 3000, mixing=8.0)
+    labels, around = resolved(scoring_data, smooth)
+    assert around > OVERLAP_NEIGHBORS[0]
     assert adjusted_rand_score(truth, labels) > adjusted_rand_score(truth, smooth) + 0.1
 
 
@@ -47,18 +52,19 @@ def test_sharp_borders_stay_as_they_are(seed):
     labels = (np.floor(places[:, 0] / 1.25) % 2).astype(np.int64)  # narrow stripes
     X = rng.normal(size=(2000, 2)) + 3.0 * labels[:, None] * [1, 0]
     data = sort_observations(X, read_positions(places, 2000), n_neighbors=30, lags=0, seed=0)
-    field = Field.of(data.X, data.positions)
-    found, around = resolved(field, labels[data.order])
+    scoring_data = ScoringData.of(data.X, data.positions)
+    found, around = resolved(scoring_data, labels[data.order])
     assert around == 0
     np.testing.assert_array_equal(found, labels[data.order])
 
 
 def test_one_cluster_series_and_dependent_features_stay_as_they_are():
-    field, truth, smooth = plane(0, 1000, mixing=8.0)
-    clusters = Relabelling(field, np.zeros(2, dtype=np.int64), GAUSSIAN).estimate(truth)[0]
-    assert resolve_overlap(field, np.zeros_like(truth), clusters, np.zeros(2, dtype=np.int64), GAUSSIAN)[1] == 0
-    assert resolve_overlap(field, smooth, clusters, np.array([0, 1]), GAUSSIAN)[1] == 0
-    series = Field.of(field.X.T, read_positions(None, 1000))
+    scoring_data, truth, smooth = plane(0, 1000, mixing=8.0)
+    whitened = scoring_data.whiten_by(truth, np.zeros(2, dtype=np.int64))
+    clusters = fit_clusters(whitened, truth, GAUSSIAN).gaussians
+    assert resolve_overlap(scoring_data, np.zeros_like(truth), clusters, np.zeros(2, dtype=np.int64), GAUSSIAN)[1] == 0
+    assert resolve_overlap(scoring_data, smooth, clusters, np.array([0, 1]), GAUSSIAN)[1] == 0
+    series = ScoringData.of(scoring_data.X.T, read_positions(None, 1000))
     assert resolve_overlap(series, smooth, clusters, np.zeros(2, dtype=np.int64), GAUSSIAN)[1] == 0
 
 

@@ -3,12 +3,13 @@
 from dataclasses import fields
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from mcgta import read_positions
+from mcgta import MCGTA, config_context, read_positions
 from mcgta.stages import LocalModels, compare_features, compare_models, empirical_semivariogram
+from mcgta.stages.dissimilarity.dissimilarity import Broadcast, Dissimilarity
 from mcgta.stages.dissimilarity.kind import Kind
-from mcgta.stages.dissimilarity.precomputed import precomputed_dissimilarity
 from mcgta.stages.dissimilarity.registry import DISSIMILARITIES, get_dissimilarity, names_where
 from naive import algorithm as naive
 
@@ -39,7 +40,7 @@ def test_a_row_builds_what_it_declares(name):
     kind, models = DISSIMILARITIES[name], random_models(12, 2)
     built = kind.build(models if kind.fits_models else models.means, 0)
     assert built.kind == name
-    assert built.bounded == kind.has_bounds
+    assert built.has_bounds == kind.has_bounds
     assert built.matrix().shape == (12, 12)
     if kind.chance_known:
         assert kind.chance_scale(models).shape == (12,)
@@ -74,7 +75,7 @@ def test_a_function_of_two_gaussians_is_a_dissimilarity():
     models = random_models(15, 2)
     found, expected = compare_models(models, wasserstein), compare_models(models)
     assert found.kind == "wasserstein"
-    assert not found.bounded
+    assert not found.has_bounds
     np.testing.assert_allclose(found.matrix(), expected.matrix(), rtol=1e-8, atol=1e-12)
     again = compare_models(models, wasserstein)
     rows = np.array([3, 7, 7]), np.array([7, 3, 7])
@@ -96,6 +97,12 @@ def test_a_function_that_gives_no_number_is_refused(bad):
         compare_models(random_models(5, 2), lambda a, b: bad)
 
 
+def test_symmetry_is_checked_beyond_rows_that_share_a_neighbourhood():
+    X = np.random.default_rng(0).normal(size=(80, 2)).cumsum(axis=0)
+    with pytest.raises(ValueError, match="it must be symmetric"):
+        MCGTA(n_neighbors=15, eps=0.5, dissimilarity=lambda a, b: float(a.mean[0] > b.mean[0])).fit(X)
+
+
 def test_a_function_that_is_not_symmetric_is_refused():
     with pytest.raises(ValueError, match=r"rows 0 and 1 differ by .* one way and .* the other; it must be symmetric"):
         compare_models(random_models(5, 2), lambda a, b: abs(a.mean[0]))
@@ -109,13 +116,12 @@ def test_a_table_of_dissimilarities_follows_the_order_of_the_rows():
     np.testing.assert_array_equal(found.between(slice(1, 3), slice(None)), table[np.ix_(order[1:3], order)])
     np.testing.assert_array_equal(found.of_pairs(np.array([0, 3]), np.array([2, 3])), [table[4, 8], 0.0])
     np.testing.assert_array_equal(found.matrix(), table[np.ix_(order, order)])
-    np.testing.assert_array_equal(precomputed_dissimilarity(table.tolist()).matrix(), table)
 
 
 def test_a_sample_of_a_large_table_gives_the_curve_of_all_its_pairs():
     X = np.cumsum(np.random.default_rng(2).normal(size=(2300, 2)), axis=0)
     places = read_positions(None, 2300)
-    found = precomputed_dissimilarity(compare_features(X).matrix())
+    found = get_dissimilarity(compare_features(X).matrix()).build(np.arange(2300), 0)
     sampled, full = (empirical_semivariogram(found, places, bins=8, error=error) for error in (0.02, 0.0))
     assert (sampled.errors > 0).any()
     assert (np.abs(sampled.values - full.values) <= 5 * sampled.errors + 1e-9).all()
@@ -146,4 +152,35 @@ def test_a_table_that_is_none_of_dissimilarities_is_refused(table, said):
 @pytest.mark.parametrize("order", [np.array([0, 9]), np.array([-1]), np.array([0.5]), np.zeros((2, 2), dtype=int)])
 def test_rows_that_a_table_does_not_have_are_refused(order):
     with pytest.raises(ValueError, match="the table has 4 rows"):
-        precomputed_dissimilarity(np.ones((4, 4)) - np.eye(4), order)
+        get_dissimilarity(np.ones((4, 4)) - np.eye(4)).build(order, 0)
+
+
+@pytest.mark.parametrize("form", [np.ndarray.tolist, pd.DataFrame])
+def test_lists_and_frames_are_tables_of_dissimilarities_too(series, form):
+    table = compare_features(series.X).matrix()
+    options = {"n_neighbors": 6, "eps": 0.5}
+    found = MCGTA(**options, dissimilarity=form(table)).fit(series.X, positions=series.positions)
+    expected = MCGTA(**options, dissimilarity=table).fit(series.X, positions=series.positions)
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+
+
+@pytest.mark.parametrize("rows", [-1, 1])
+def test_a_table_has_as_many_rows_as_the_features(series, rows):
+    count = len(series.X) + rows
+    said = f"dissimilarity is a table of {count} rows, but X has {len(series.X)}; they must be the same"
+    with pytest.raises(ValueError, match=said):
+        MCGTA(dissimilarity=np.ones((count, count)) - np.eye(count)).fit(series.X)
+
+
+def test_a_kind_of_ones_own_that_claims_bounds_is_refused_by_the_tree(series):
+    def build(models, seed):
+        return Dissimilarity(
+            "mine", (models.means,), Broadcast(lambda a, b: ((a - b) ** 2).sum(axis=-1), 2), lambda: models.means
+        )
+
+    kind = Kind("mine", "models", build, has_bounds=True)
+    with (
+        config_context(table_rows=10),
+        pytest.raises(ValueError, match="a tree needs dissimilarity='wasserstein2' or 'calibrated'"),
+    ):
+        MCGTA(n_neighbors=6, eps=0.5, min_samples=5, dissimilarity=kind).fit(series.X, positions=series.positions)

@@ -9,7 +9,7 @@ from mcgta.positions.extent import extent
 from mcgta.stages import LocalModels, compare_features, compare_models, empirical_semivariogram
 from mcgta.stages.semivariogram import empirical
 from mcgta.stages.semivariogram.binning import make_edges
-from mcgta.stages.semivariogram.pair_counts import TableCensus, TimeCensus, take_census
+from mcgta.stages.semivariogram.census import TableCensus, TimeCensus, take_census
 from naive import algorithm as naive
 
 KINDS = ["time", "gaps", "series", "plane", "sphere", "table"]

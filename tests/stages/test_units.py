@@ -51,3 +51,12 @@ def test_new_observations_are_placed_in_the_same_units(tmp_path):
     model.save(tmp_path / "fit.mcgta")
     np.testing.assert_array_equal(load(tmp_path / "fit.mcgta").predict(X[300:]), model.predict(X[300:]))
     np.testing.assert_array_equal(model.append(X[300:]).labels_, plain.append(DATA.X[300:]).labels_)
+
+
+def test_a_prior_is_in_the_units_of_the_features():
+    model = MCGTA(**PLAIN, prior="gmm").fit(DATA.X * FACTORS)
+    plain = MCGTA(**PLAIN, prior="gmm", standardize=True).fit(DATA.X)
+    np.testing.assert_allclose(model.prior_.means, plain.prior_.means * FACTORS, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(model.local_models_.prior.covariances, model.prior_.covariances)
+    again = model.refit(local_models=model.local_models_)
+    np.testing.assert_array_equal(again.labels_, model.labels_)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.exceptions import NotFittedError
 
-import mcgta.fit
+import mcgta.fitting
 import mcgta.pipeline
 from mcgta import MCGTA, GaussianMixturePrior, config_context, load
 from mcgta.clustering.tree_search import TreeSearch
-from mcgta.datasets import make_series
+from mcgta.datasets import make_regions, make_series
 from mcgta.positions.metrics import SpaceTime
 from mcgta.stages import find_neighborhoods, fit_local_models
 from mcgta.updating import append as appending
@@ -54,7 +54,7 @@ def fit_on_all(model, X, **where):
     params = {**model.fitted_.asked.params, "n_neighbors": model.n_neighbors_, "semivariogram": model.semivariogram_}
     if params["clusterer"] == "dbscan":
         params["eps"] = model.eps_
-    return quietly(MCGTA(**{**params, "max_lag": None}).fit, X, **where)
+    return quietly(MCGTA(**params).fit, X, **where)
 
 
 def assert_same_clusters(labels, expected):
@@ -475,8 +475,8 @@ def test_steps_go_on_after_positions_given_as_steps(series):
     ("module", "where"),
     [
         (mcgta.pipeline, "fit_local_models"),
-        (mcgta.pipeline, "compare_models"),
-        (mcgta.fit, "cluster"),
+        (mcgta.pipeline, "compare"),
+        (mcgta.fitting, "cluster"),
         (appending, "find_neighborhoods"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -604,6 +604,20 @@ def test_a_given_number_of_clusters_is_kept_when_observations_are_added(series):
     assert model.labels_.size == 120
 
 
+def test_a_choice_tells_of_this_fit_or_is_not_there(series):
+    X = series.X
+    for refine, source in (("all", "evidence"), ("none", "clusterer")):
+        model = MCGTA(refine=refine, random_state=0).fit(X[:90])
+        before = model.choice_
+        model.append(X[90:])
+        assert model.labels_source_ == source
+        if source == "clusterer":  # settings are kept, nothing is searched
+            assert model.choice_ is None
+            assert model.refit().n_neighbors_ == before.settings["n_neighbors"]
+        else:
+            assert model.choice_.scored == len(X) != before.scored
+
+
 def test_a_table_of_dissimilarities_takes_no_new_rows(series):
     table = np.abs(series.X[:60, None, 0] - series.X[None, :60, 0])
     model = MCGTA(n_neighbors=6, dissimilarity=table, eps=0.5).fit(series.X[:60], positions=series.positions[:60])
@@ -611,3 +625,20 @@ def test_a_table_of_dissimilarities_takes_no_new_rows(series):
         model.append(series.X[60:], positions=series.positions[60:])
     with pytest.raises(ValueError, match="dissimilarity is a table of the rows of the fit"):
         model.predict(series.X[60:], positions=series.positions[60:])
+
+
+def test_after_an_append_labels_at_the_radius_are_numbered_as_they_are(series):
+    model = empirical(6, eps=4.0).fit(series.X[60:], positions=series.positions[60:])
+    model.append(series.X[:60], positions=series.positions[:60])
+    np.testing.assert_array_equal(model.dbscan_clustering(model.eps_), model.labels_)
+
+
+def test_a_cluster_that_goes_on_under_another_number_has_not_changed():
+    data = make_regions(300, n_clusters=3, random_state=0)
+    model = quietly(MCGTA(refine="noise").fit, data.X[:150], positions=data.positions[:150])
+    quietly(model.append, data.X[150:225], positions=data.positions[150:225])
+    before = np.bincount(model.labels_)
+    quietly(model.append, data.X[225:], positions=data.positions[225:])
+    assert before.size == 2
+    assert model.n_clusters_ == 1  # both are one now, which goes on as the larger
+    assert model.changed_share_ == pytest.approx(before.min() / 225)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mcgta import MCGTA, GaussianMixturePrior
+from mcgta.datasets import make_series
 from mcgta.positions.metrics import SpaceTime
+from mcgta.updating.unlike import changed_clusters
 
 NOISE = -1
 RADII = {"dbscan": 0.5, "hdbscan": 0.0, "optics": 0.5}  # for ragged features
@@ -236,3 +240,21 @@ def test_new_observations_are_placed_with_the_options_of_the_fit(series, params)
     X_new = series.X + rng.normal(0, 0.1, series.X.shape)
     labels = model.predict(X_new, positions=series.positions + 0.01)
     np.testing.assert_array_equal(labels, series.truth)
+
+
+def test_rows_of_a_fit_with_lags_keep_their_labels_when_no_others_are_given():
+    data = make_series(200, n_clusters=2, segment_lengths=(20, 40), random_state=3)
+    model = MCGTA(lags=1).fit(data.X, positions=data.positions)
+    np.testing.assert_array_equal(model.predict(data.X[:10], positions=data.positions[:10]), model.labels_[:10])
+
+
+def test_groups_are_compared_with_gaussian_clusters_only():
+    data = make_series(600, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=20)
+    model = MCGTA().fit(data.X)
+    rule = model.cluster_models_
+    counts = np.bincount(model.labels_)
+    wider = rule.means[0] + 2.0 * (data.X[model.labels_ == 0] - rule.means[0])
+    labels = np.zeros(len(wider), dtype=np.int64)
+    assert changed_clusters(rule, counts, wider, labels).tolist() == [0]
+    for tails in ({"degrees_of_freedom": 4.0}, {"outlier_share": 0.1, "outlier_spread": 25.0}):
+        assert changed_clusters(replace(rule, **tails), counts, wider, labels).size == 0

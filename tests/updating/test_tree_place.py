@@ -167,7 +167,7 @@ def gaps(rng, count):
 
 def reference_of(model):
     """What new observations are placed by, once some have been."""
-    return model.fitted_.derived.density_reference
+    return vars(model.fitted_.derived).get("density_rule")
 
 
 def strengths_of(model, X, **where):

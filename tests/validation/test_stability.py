@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from sklearn.metrics import adjusted_rand_score
 import mcgta
 from mcgta import MCGTA, stability
 from mcgta.positions.metrics import SpaceTime
+from mcgta.stages.dissimilarity.kind import Kind
+from mcgta.stages.dissimilarity.precomputed import precomputed_kind
 from mcgta.validation import stability as resampling
 from mcgta.validation.blocks import cut_blocks
 from mcgta.validation.stability import Stability, compare
@@ -154,15 +157,16 @@ def test_no_neighbourhood_reaches_over_a_gap(monkeypatch):
     X, _ = segments()
     seen = []
 
-    class Watched(MCGTA):
-        def fit(self, X, y=None, *, positions=None, groups=None):
-            seen.append((positions[:, 0], groups))
-            return super().fit(X, positions=positions, groups=groups)
+    genuine = resampling.fit_observations
+
+    def watched(X, names, positions, groups, asked):
+        seen.append((positions.coordinates[:, 0], positions.groups))
+        return genuine(X, names, positions, groups, asked)
 
     model = clear().fit(X, groups=np.arange(600) // 300)
-    monkeypatch.setattr(resampling, "MCGTA", Watched)
-    monkeypatch.setattr(resampling, "_check", lambda *_: None)
+    monkeypatch.setattr(resampling, "fit_observations", watched)
     stability(model, n_resamples=4)
+    assert len(seen) == 4
     for steps, groups in seen:
         together = np.diff(groups) == 0
         np.testing.assert_array_equal(np.diff(steps)[together], 1.0)
@@ -320,7 +324,7 @@ def test_the_model_stays_as_it_was_and_its_later_parameters_do_not_count():
     [
         ({"n_resamples": 1}, "n_resamples=1 is not allowed: n_resamples must be an integer >= 2"),
         ({"n_resamples": 2.5}, "n_resamples=2.5 is not allowed"),
-        ({"share": 0.0}, "share=0.0 is not allowed: share must be a number above 0 and below 1"),
+        ({"share": 0.0}, "share=0.0 is not allowed: share must be a number > 0 and < 1"),
         ({"share": 1}, "share=1 is not allowed"),
         ({"share": True}, "share=True is not allowed"),
         ({"share": float("nan")}, "share=nan is not allowed"),
@@ -368,3 +372,45 @@ def test_a_fit_with_given_models_is_refused():
     model = MCGTA(n_neighbors=10, eps=0.6).fit(X)
     with pytest.raises(ValueError, match="model was refitted with local_models"):
         stability(model.refit(local_models=model.local_models_), n_resamples=2)
+
+
+def test_a_table_of_dissimilarities_is_cut_to_the_rows_of_the_resample():
+    X, _ = segments()
+    shuffled = np.random.default_rng(0).permutation(600)
+    X = X[shuffled]
+    table = ((X[:, None] - X) ** 2).sum(axis=2)
+    model = clear(dissimilarity=table, eps=1.0, min_samples=5).fit(X, positions=shuffled)
+    found = stability(model, n_resamples=3)
+    same(
+        found,
+        stability(clear(dissimilarity="euclidean", eps=1.0, min_samples=5).fit(X, positions=shuffled), n_resamples=3),
+    )
+    assert found.verdicts == ("stable",) * 3
+
+
+def test_a_kind_that_compares_rows_by_their_numbers_is_refused():
+    X, _ = segments()
+    table = ((X[:, None] - X) ** 2).sum(axis=2)
+    kind = Kind("mine", "rows", precomputed_kind(table).build)
+    with pytest.raises(ValueError, match="model has dissimilarity='mine', which compares rows by their numbers"):
+        stability(clear(dissimilarity=kind, eps=1.0).fit(X), n_resamples=2)
+
+
+def test_resamples_are_measured_by_the_metric_that_the_fit_has_chosen(monkeypatch):
+    X, _ = segments()
+    rng = np.random.default_rng(0)
+    places = pd.DataFrame({"lon": rng.uniform(10, 11, 600), "lat": rng.uniform(50, 51, 600), "time": np.arange(600.0)})
+    model = clear(metric=SpaceTime(time_scale=100.0)).fit(X, positions=places)
+    seen = []
+    genuine = resampling.fit_observations
+    monkeypatch.setattr(resampling, "fit_observations", lambda *args: seen.append(args[2].metric) or genuine(*args))
+    stability(model, n_resamples=2)
+    assert seen == [SpaceTime(time_scale=100.0, space="haversine")] * 2
+
+
+@pytest.mark.parametrize("positions", [None, pd.date_range("2026-01-01", periods=600, freq="h")])
+def test_a_given_semivariogram_keeps_its_unit(positions):
+    X, _ = segments()
+    first = clear().fit(X, positions=positions)
+    model = clear(semivariogram=first.semivariogram_).fit(X, positions=positions)
+    assert stability(model, n_resamples=2).verdicts == ("stable",) * 3

@@ -12,7 +12,6 @@ from sklearn.metrics import adjusted_rand_score
 
 import mcgta
 from mcgta import MCGTA, BlockSplit, pipeline, tune
-from mcgta.clustering.backend import Backend
 from mcgta.datasets import make_series
 from mcgta.validation.result import Tuning
 from naive import tuning as naive_tuning
@@ -324,7 +323,7 @@ def test_a_file_of_other_models_is_refused(series, noisy, tmp_path):
         ({"random_state": -1}, "random_state=-1 is not allowed"),
         ({"progress": "loud"}, "progress='loud' is not allowed"),
         ({"n_jobs": 0}, "n_jobs=0 is not allowed"),
-        ({"archive": 3}, "archive=3 must be the path of a folder, or None"),
+        ({"archive": 3}, "archive=3 is not allowed: archive must be None, or the path of a folder"),
         ({"archive": __file__}, "is a file; it must be the path of a folder"),
         ({"grid": [1]}, r"grid=\[1\] must be a dict of parameters"),
         ({"grid": []}, r"grid=\[\] must be a dict"),
@@ -339,7 +338,7 @@ def test_a_file_of_other_models_is_refused(series, noisy, tmp_path):
         ({"grid": {"eps_quantile": [1.5]}}, "eps_quantile must be a number >= 0 and <= 1"),
         ({"grid": {"eps": [1.0], "eps_quantile": [0.5]}}, "grid has both eps and eps_quantile"),
         ({"grid": {"n_neighbors": [5, 200]}}, "n_neighbors=200 but there are only 120 observations"),
-        ({"grid": {"covariance": ["min_cov_det"], "n_neighbors": [3]}}, "covariance='min_cov_det' needs n_neighbors > 3"),
+        ({"grid": {"covariance": ["min_cov_det"], "n_neighbors": [3]}}, "covariance='min_cov_det' needs n_neighbors >= 4"),
         ({"grid": {"clusterer": ["optics"], "min_samples": [1]}}, "min_samples=1 is not allowed: clusterer='optics'"),
         ({"grid": {"dissimilarity": ["euclidean"], "weights": ["gaussian"]}}, "weights='gaussian' has no effect"),
     ],
@@ -411,9 +410,44 @@ def test_labels_of_other_radii_have_their_noise_assigned_where_the_fit_has(serie
 @pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
 def test_settings_that_differ_in_density_or_radius_share_what_is_near(series, monkeypatch, clusterer):
     made = []
-    genuine = Backend.make_search
-    monkeypatch.setattr(Backend, "make_search", lambda *a: made.append(1) or genuine(*a))
+    genuine = mcgta.pipeline.open_search
+    monkeypatch.setattr(mcgta.pipeline, "open_search", lambda *a: made.append(1) or genuine(*a))
     grid = {**SMALL, "n_neighbors": [6], "clusterer": [clusterer]}
     found = tune(series.X, series.truth, positions=series.positions, grid=grid, folds=3)
     assert len(found.settings) == 2 * 2 * 2 * 3
     assert len(made) == 2 * 2 + 1  # of each beta and margin, and of the best
+
+
+def test_the_times_that_are_the_index_of_x_are_tuned_on(series):
+    rows = np.random.default_rng(0).permutation(len(series.X))
+    times = pd.to_datetime("2026-01-01") + pd.to_timedelta(rows, unit="h")
+    X = pd.DataFrame(series.X[rows], index=times)
+    y = series.truth[rows]
+    grid = {**SMALL, "min_samples": [4], "margin": [0.0]}
+    found = tune(X, y, grid=grid, folds=3).settings
+    assert found == tune(X, y, positions=times, grid=grid, folds=3).settings
+    assert found != tune(X.to_numpy(), y, grid=grid, folds=3).settings
+
+
+def test_positions_in_another_order_than_x_are_refused_before_any_fit(series, counted):
+    X = pd.DataFrame(series.X)
+    shuffled = pd.Series(series.positions, index=X.index).sample(frac=1, random_state=0)
+    with pytest.raises(ValueError, match="positions has the index labels of X in another order"):
+        tune(X, series.truth, positions=shuffled, grid=SMALL, folds=3)
+    assert not counted
+
+
+def test_tables_of_dissimilarities_that_look_alike_when_shown_are_different_settings(series):
+    one = ((series.X[:, None] - series.X) ** 2).sum(axis=2)
+    other = np.where(one > 0, np.minimum(one, 1e-3), 0.0)
+    ends = np.r_[0:5, -5:0]  # of rows and columns, which is what a large table is shown by
+    other[np.ix_(ends, ends)] = one[np.ix_(ends, ends)]
+    assert repr(one) == repr(other)
+    grid = {**SMALL, "dissimilarity": [one, other], "n_neighbors": [4], "beta": [0.0], "margin": [0.0], "eps": [0.5]}
+    found = tune(series.X, series.truth, positions=series.positions, grid=grid, folds=3)
+    for setting in found.settings:
+        params = {name: setting[name] for name in found.best_params}
+        model = MCGTA(random_state=0, **params).fit(series.X, positions=series.positions)
+        assert setting["clusters"] == model.n_clusters_
+    assert len({setting["clusters"] for setting in found.settings}) == 2
+    assert "dissimilarity" in found.summary()

@@ -27,16 +27,22 @@ from paper.running.records import plain
 Solve = Callable[[Cell], Solving]
 Tell = Callable[[dict[str, Any]], None]
 
-THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "LOKY_MAX_CPU_COUNT",
-)
-"""Variables of the environment that libraries read, when they are imported, to know how many threads to use."""
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+        "LOKY_MAX_CPU_COUNT",
+    ),
+    "1",
+) | {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
+"""Variables of the environment that libraries read, when they are imported, to know how many threads to use.
+
+The last is of pyarrow, whose allocator otherwise keeps a thread, so that cells would be forked off a process with two.
+"""
 
 
 def work(cell: Cell, solve: Solve, pipe: Connection) -> None:
@@ -102,7 +108,7 @@ def _described(attempt: Attempt) -> dict[str, Any]:
 
 def _stand_alone() -> None:
     """Lead a group that can be killed as one, end with the parent, and discard what libraries print."""
-    os.environ.update(dict.fromkeys(THREADS, "1"))
+    os.environ.update(ONE_THREAD)
     set_start_method(None, force=True)  # processes that a method starts come as they do elsewhere
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)

@@ -23,7 +23,7 @@ from typing import Any
 from measuring.usage import Usage, usage_by_group
 from paper.running.caps import Caps, End
 from paper.running.cells import STATUSES, Cell
-from paper.running.child import THREADS, Solve, work
+from paper.running.child import ONE_THREAD, Solve, work
 from paper.running.environment import code_version, write_environment
 from paper.running.records import Record, add_record, read_records, repair
 
@@ -237,7 +237,7 @@ def _undisturbed() -> Iterator[None]:
 @contextmanager
 def _environment() -> Iterator[None]:
     """Set what a new process must find: one thread for each library, and modules in the same places as here."""
-    wanted = dict.fromkeys(THREADS, "1") | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    wanted = ONE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

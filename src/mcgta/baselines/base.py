@@ -16,7 +16,8 @@ from mcgta.clustering.labels import number
 from mcgta.observations import align_positions, check_squares, read_features
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
-from mcgta.runtime.rules import INF, Rule, check_value, draw_seed
+from mcgta.runtime.random import draw_seed
+from mcgta.runtime.rules import INF, Rule, check_value
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.settings import RULES
 

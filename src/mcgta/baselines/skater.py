@@ -157,7 +157,9 @@ def spanning_tree(X: Array, i: Index, j: Index) -> csr_array:
     # A tree depends on the order of its edges only; ranks order ties, too, and none is zero, which would be no edge.
     rank = np.empty(i.size)
     rank[np.lexsort((j, i, differences))] = np.arange(1, i.size + 1)
-    tree = minimum_spanning_tree(coo_array((rank, (i, j)), shape=(len(X), len(X))).tocsr())
+    tree = minimum_spanning_tree(
+        coo_array((rank, (i.astype(np.int32), j.astype(np.int32))), shape=(len(X), len(X))).tocsr()
+    )
     return csr_array(tree + tree.T)
 
 

@@ -10,41 +10,18 @@ All give the same labels:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from mcgta.clustering.brute_force import BruteForceSearch
 from mcgta.clustering.clusterer import Clusterer
-from mcgta.clustering.tree_search import TreeSearch
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.config import get_config
-from mcgta.runtime.progress import stage
 from mcgta.stages.dissimilarity.kind import Kind
-from mcgta.stages.loss import Loss
 
 MOST_OPEN_SHARE = 0.25
 """Share of the pairs that bounds may leave open before reading all of them is quicker."""
 
 
-def _read_table(loss: Loss) -> BruteForceSearch:
-    return BruteForceSearch.of_table(loss.matrix())
-
-
-def _compute_tiles(loss: Loss) -> BruteForceSearch:
-    return BruteForceSearch.of(loss)
-
-
-def _grow_tree(loss: Loss) -> TreeSearch:
-    with stage("tree"):
-        return TreeSearch.of(loss)
-
-
-BACKENDS: dict[str, Callable[[Loss], BruteForceSearch | TreeSearch]] = {
-    "table": _read_table,
-    "tree": _grow_tree,
-    "tiled": _compute_tiles,
-}
-"""How the neighbour search of each backend is made."""
+BACKENDS = ("table", "tree", "tiled")
 
 
 @dataclass(frozen=True)
@@ -68,9 +45,15 @@ class Backend(Archived):
         if self.name not in BACKENDS or self.pairs < 0 or self.exact_pairs < 0:
             raise ValueError(f"backend {self.name!r} with {self.exact_pairs} of {self.pairs} pairs")
 
-    def make_search(self, loss: Loss) -> BruteForceSearch | TreeSearch:
-        """Return the neighbour search of this backend."""
-        return BACKENDS[self.name](loss)
+    @property
+    def holds_table(self) -> bool:
+        """Whether the losses of all pairs are held."""
+        return self.name == "table"
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether a tree over the models decides most pairs by bounds."""
+        return self.name == "tree"
 
     @property
     def exact_share(self) -> float:
@@ -99,7 +82,9 @@ def choose_backend(
         return Backend("table", f"{count} observations; up to {small} the table of all pairs is quickest")
     bounds = dissimilarity.has_bounds
     if bounds and measured:
-        return Backend("tree", f"{count} observations, W2 squared and its bounds: no table of all pairs is needed")
+        return Backend(
+            "tree", f"{count} observations, and {dissimilarity.name} has bounds: no table of all pairs is needed"
+        )
     why = (
         "the distances of positions are a table themselves"
         if bounds

@@ -27,7 +27,7 @@ class ClusterOptions:
     eps : the radius; None leaves it to the clusterer (the knee for DBSCAN, the xi method for OPTICS, 0 for HDBSCAN)
     min_samples : observations within a radius, itself included, that make an observation core
     min_cluster_size : smaller clusters are noise; None is the clusterer's default, see :meth:`Clusterer.smallest_cluster`
-    known_core : (N,) whether rows are known to be core (1) or not (0), or have to be counted out (-1)
+    known_core : (N,) whether rows are known to be core (1) or not (0), or have to be counted (-1)
     """
 
     eps: float | None = None

@@ -80,10 +80,3 @@ def densities(search: NeighborSearch, clustering: Clustering, min_samples: int) 
     radii = np.zeros(clustering.radii.size)
     np.maximum.at(radii, labels[core], distances[core])
     return replace(clustering, core_distances=distances, radii=radii)
-
-
-def settle(search: NeighborSearch, clustering: Clustering, min_samples: int) -> tuple[Clustering, Array]:
-    """Find what a clustering leaves open, and the loss at which each row reaches its cluster."""
-    settled = densities(search, clustering, min_samples)
-    reach = search.cluster_reachability(settled.labels, settled.core, settled.core_distances)
-    return settled, reach

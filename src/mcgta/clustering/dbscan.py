@@ -13,7 +13,7 @@ import numpy as np
 
 from mcgta.clustering.clusterer import Clusterer, ClusterOptions
 from mcgta.clustering.clustering import Clustering
-from mcgta.clustering.labels import drop_small
+from mcgta.clustering.labels import small_to_noise
 from mcgta.clustering.linkage import SingleLinkage
 from mcgta.clustering.neighbor_search import NeighborSearch
 from mcgta.runtime.types import Array, Labels
@@ -42,7 +42,7 @@ class Dbscan(Clusterer):
             core, comparisons = search.core_rows(eps, samples, known=options.known_core)
         components, connecting = search.components(eps, core)
         labels, attaching = search.border(eps, components)
-        labels = drop_small(labels, self.smallest_cluster(options))
+        labels = small_to_noise(labels, self.smallest_cluster(options))
         return Clustering.of_cores(labels, core, eps, comparisons=comparisons + connecting + attaching)
 
     def proposals(self, search: NeighborSearch, options: ClusterOptions) -> Iterator[tuple[dict[str, Any], Labels]]:

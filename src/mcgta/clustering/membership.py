@@ -55,12 +55,6 @@ class Membership(Archived):
         radii[rank] = self.radii
         return Membership(self.anchors, rank[self.labels], self.core_distances, radii)
 
-    def reorder(self, anchors: Index) -> Membership:
-        """Return the same with the anchors in another order."""
-        standing = np.argsort(self.anchors, kind="stable")
-        index = standing[np.searchsorted(self.anchors, anchors, sorter=standing)]
-        return Membership(self.anchors[index], self.labels[index], self.core_distances[index], self.radii)
-
     def assign(self, losses: Array) -> tuple[Labels, Array]:
         """Place new observations.
 
@@ -83,16 +77,11 @@ class Membership(Archived):
         """Place new observations by the anchor (its number here) that each reaches first, and at which loss."""
         labels = self.labels[first]
         taken = reach <= self.radii[labels]
-        return np.where(taken, labels, -1), np.where(taken, self._strength(reach, labels), 0.0)
+        labels = np.where(taken, labels, -1)
+        return labels, self.strengths_at(reach, labels)
 
     def strengths_at(self, reach: Array, labels: Labels) -> Array:
-        """Return the strength of observations of the fit that reach their clusters at these losses; 0 for noise."""
-        strengths = np.zeros(labels.shape)
-        inside = labels >= 0
-        strengths[inside] = self._strength(reach[inside], labels[inside])
-        return strengths
-
-    def _strength(self, reach: Array, labels: Labels) -> Array:
-        radius = self.radii[labels]
+        """Return the strength of observations that reach their clusters at these losses; 0 for noise."""
+        radius = np.append(self.radii, 0.0)[labels]  # noise reads the last
         share = np.divide(reach, radius, out=(reach > 0).astype(float), where=radius > 0)
-        return np.clip(1 - share, 0.0, 1.0)
+        return np.where(labels >= 0, np.clip(1 - share, 0.0, 1.0), 0.0)

@@ -81,7 +81,7 @@ class Law(NamedTuple):
 def serves(loss: Loss) -> bool:
     """Tell whether a tree can be built for this loss."""
     measured = loss.positions.kind is not None or loss.beta == 0
-    return loss.dissimilarity.bounded and loss.penalty_kind != "no_hinge" and measured
+    return loss.dissimilarity.has_bounds and loss.penalty_kind != "no_hinge" and measured
 
 
 def grow_tree(loss: Loss) -> ModelTree:
@@ -131,7 +131,7 @@ def describe_loss(loss: Loss, largest_trace: float, eps: float, rounding: float 
     """Describe a loss to kernels, with a radius; ``rounding`` is that of the loss's positions by default."""
     rounding = loss.positions.rounding if rounding is None else rounding
     slack = RELATIVE_ROUNDING * (largest_trace + abs(eps))
-    code, *arrays = loss.semivariogram.form
+    code, *arrays = loss.semivariogram.kernel_curve
     parameters, x, y = map(native, arrays)
     numbers = np.array([eps, loss.beta, loss.margin, penalty_reach(loss, rounding), slack])
     kind = FLAT if loss.positions.kind is None else loss.positions.kind

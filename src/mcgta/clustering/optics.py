@@ -12,7 +12,7 @@ from sklearn.cluster import cluster_optics_dbscan, cluster_optics_xi
 
 from mcgta.clustering.clusterer import Clusterer, ClusterOptions
 from mcgta.clustering.clustering import Clustering
-from mcgta.clustering.labels import drop_small
+from mcgta.clustering.labels import small_to_noise
 from mcgta.clustering.neighbor_search import CachedSearch, NeighborSearch, Ordering
 from mcgta.runtime.types import Labels
 
@@ -34,8 +34,9 @@ class Optics(Clusterer):
         if max(options.min_samples, size) > len(search):  # no place is dense enough, or no cluster large enough
             return Clustering.of_members(np.full(len(search), -1), options.eps)
         ordering = search.ordering(options.min_samples)
-        labels = self._steep_clusters(ordering, options) if options.eps is None else _cut_at(ordering, options.eps)
-        clustering = Clustering.of_members(drop_small(labels, size), options.eps, comparisons=ordering.comparisons)
+        eps = options.eps
+        labels = _cut_by_xi(ordering, options.min_samples, size) if eps is None else _cut_at(ordering, eps)
+        clustering = Clustering.of_members(small_to_noise(labels, size), options.eps, comparisons=ordering.comparisons)
         return replace(clustering, ordering=ordering.order, reachability=ordering.reachability)
 
     def proposals(self, search: NeighborSearch, options: ClusterOptions) -> Iterator[tuple[dict[str, Any], Labels]]:
@@ -58,19 +59,20 @@ class Optics(Clusterer):
             comparisons=clustering.comparisons + ordering.comparisons,
         )
 
-    def _steep_clusters(self, ordering: Ordering, options: ClusterOptions) -> Labels:
-        with warnings.catch_warnings():
-            # Reachability ratios of identical observations are 0/0; scikit-learn handles and still reports them.
-            warnings.simplefilter("ignore", RuntimeWarning)
-            labels, _ = cluster_optics_xi(
-                reachability=ordering.reachability,
-                predecessor=ordering.predecessor,
-                ordering=ordering.order,
-                min_samples=options.min_samples,
-                min_cluster_size=self.smallest_cluster(options),
-                xi=_RELATIVE_STEP,
-            )
-        return np.asarray(labels)
+
+def _cut_by_xi(ordering: Ordering, min_samples: int, min_cluster_size: int) -> Labels:
+    with warnings.catch_warnings():
+        # Reachability ratios of identical observations are 0/0; scikit-learn handles and still reports them.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        labels, _ = cluster_optics_xi(
+            reachability=ordering.reachability,
+            predecessor=ordering.predecessor,
+            ordering=ordering.order,
+            min_samples=min_samples,
+            min_cluster_size=min_cluster_size,
+            xi=_RELATIVE_STEP,
+        )
+    return np.asarray(labels)
 
 
 def _cut_at(ordering: Ordering, eps: float) -> Labels:

@@ -10,7 +10,7 @@ from mcgta.clustering.model_tree import RELATIVE_ROUNDING, Models, describe_loss
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.kernels.simd.compiled import native
 from mcgta.kernels.tree.build import bound_boxes
-from mcgta.kernels.tree.place import NOBODY, first_reached
+from mcgta.kernels.tree.place import NO_ROW, first_reached
 from mcgta.positions.positions import Positions
 from mcgta.runtime.parallel import run, tiles
 from mcgta.runtime.progress import stage
@@ -54,7 +54,7 @@ class TreeAnchors:
         """
         held = np.full(len(search), np.inf)
         held[rows] = core_distances
-        ranks = np.full(len(search), float(NOBODY))
+        ranks = np.full(len(search), float(NO_ROW))
         ranks[rows] = rows
         held = held[search.models.rows]
         known = np.where(np.isnan(held), 0.0, held)

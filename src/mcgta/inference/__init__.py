@@ -1,1 +1,1 @@
-"""Tests of whether a pair differs by more than its distance, or chance, lets expect."""
+"""Tests of whether a pair differs by more than is expected at its distance, or by chance."""

@@ -13,8 +13,8 @@ half as many such observations each time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from mcgta.runtime.archive import Archived
 from mcgta.runtime.parallel import tiles
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index
-from mcgta.stages.local_models import LocalModels
+from mcgta.stages.covariance import get_covariance
+from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
 
 _DRAWN_MODELS = 64  # local models that samples are drawn from
@@ -33,8 +34,6 @@ _FEWER_PAIRS = 1024
 _FEWEST_PAIRS = 128
 _MANY_FEATURES = 16  # features beyond which fewer pairs are drawn
 _NUMBERS_AT_A_TIME = 2**20  # features drawn at a time
-
-FitModels = Callable[[Array, Neighborhoods], LocalModels]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,9 +96,9 @@ class NullDistribution(Archived):
 def draw_null(
     models: LocalModels,
     neighborhoods: Neighborhoods | TimeWindows,
-    fit: FitModels,
     *,
-    slow: bool = False,
+    covariance: Any,
+    alpha: float,
     random_state: int = 0,
 ) -> NullDistribution:
     """Simulate how much models of one Gaussian differ.
@@ -110,11 +109,12 @@ def draw_null(
     Parameters
     ----------
     models, neighborhoods : the local models and what each was fitted on
-    fit : fits models on neighbourhoods of given features, as ``models`` were
-    slow : whether fitting takes long, as by estimators that are fitted window by window: then 128 pairs are drawn, for three
-        overlaps, instead of 4,096 (1,024 of more than 16 features)
+    covariance, alpha : how the models were fitted. Estimators that are fitted window by window take long; with these 128 pairs
+        are drawn, for three overlaps, instead of 4,096 (1,024 of more than 16 features)
     random_state : seed
     """
+    slow = get_covariance(covariance, alpha).in_processes
+    options = {"covariance": covariance, "alpha": alpha, "random_state": random_state}
     rows = _chosen(models, neighborhoods)
     n = neighborhoods.n_neighbors
     d = models.means.shape[1]
@@ -135,7 +135,7 @@ def draw_null(
                 for k in range(part.start, part.stop)
             ]
             X, turns = (np.concatenate(arrays) for arrays in zip(*draws, strict=True))
-            simulated.append(_ratios(X, turns, np.repeat(weights[part], pairs, axis=0), fresh, fit))
+            simulated.append(_ratios(X, turns, np.repeat(weights[part], pairs, axis=0), fresh, options))
             advance(1)
     ratios = np.concatenate(simulated, axis=1)
     ratios = np.sort(ratios[:, np.isfinite(ratios).all(axis=0)], axis=1)
@@ -162,7 +162,7 @@ def _draw(rng: np.random.Generator, pairs: int, n: int, root: Array) -> tuple[Ar
     return normal @ root.T, np.argsort(np.argsort(rng.random((pairs, n)), axis=1), axis=1)
 
 
-def _ratios(X: Array, turns: Index, weights: Array, fresh: Index, fit: FitModels) -> Array:
+def _ratios(X: Array, turns: Index, weights: Array, fresh: Index, options: dict[str, Any]) -> Array:
     """T (L, P) of samples (P, 2, n, d), the second made of the first by replacing some, for each number of these."""
     count, _, n, d = X.shape
     first = np.arange(count)[:, None] * 2 * n + np.arange(n)
@@ -173,7 +173,7 @@ def _ratios(X: Array, turns: Index, weights: Array, fresh: Index, fit: FitModels
         near = Neighborhoods(
             members[:, 0], np.sort(members, axis=1), np.zeros(members.shape), _follow(weights, members)
         )
-        models = fit(flat, near)
+        models = fit_local_models(flat, near, **options)
         bad = list(models.failures)
         means = models.means.copy()
         covs = models.covariances.copy()

@@ -7,11 +7,10 @@ samples of one Gaussian do by chance (:mod:`mcgta.inference.significance`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from mcgta.clustering.labels import count_within, draw_within, pairs_within
 from mcgta.inference.significance import Significance
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.parallel import run, tiles
@@ -19,6 +18,7 @@ from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.stages.loss import Loss
 from mcgta.stages.semivariogram.binning import bin_of
+from mcgta.stages.within_clusters import count_within, draw_within, pairs_within
 
 _TILE_ROWS = 1024
 _TILE_PAIRS = 8192
@@ -108,7 +108,7 @@ class GoodnessOfFit(Archived):
 
 
 def pair_test(loss: Loss, i: int, j: int) -> PairTest:
-    """Test whether two observations differ no more than their distance lets expect."""
+    """Test whether two observations differ no more than is expected at their distance."""
     rows = np.array([i])
     cols = np.array([j])
     distance = loss.positions.of_pairs(rows, cols)
@@ -120,8 +120,26 @@ def pair_test(loss: Loss, i: int, j: int) -> PairTest:
     )
 
 
-def labelling_test(loss: Loss, labels: Labels, *, edges: Array | None = None) -> GoodnessOfFit:
-    """Count the pairs within clusters that pass, by distance bin (those of the semivariogram by default)."""
+def p_values(loss: Loss, significance: Significance, i: Index, j: Index) -> Array:
+    """Return the probability of such a dissimilarity, or more, of rows i[k] and j[k] if both come from one Gaussian."""
+    rows = np.minimum(i, j)
+    cols = np.maximum(i, j)
+    return significance.p_values(loss.dissimilarity.of_pairs(rows, cols), rows, cols)
+
+
+def goodness_of_fit(
+    loss: Loss,
+    labels: Labels,
+    *,
+    significance: Significance | None = None,
+    level: float = np.nan,
+    edges: Array | None = None,
+    random_state: int = 0,
+) -> GoodnessOfFit:
+    """Count the pairs within clusters that pass, by distance bin (those of the semivariogram by default).
+
+    With ``significance`` it is also counted how many pass the calibrated test at a level, of a sample beyond 200,000 pairs.
+    """
     edges = np.asarray(loss.semivariogram.edges if edges is None else edges, dtype=np.float64)
     edges = np.r_[0.0, edges[edges > 0], np.inf]
     pieces = pairs_within(labels, _TILE_ROWS)
@@ -148,19 +166,16 @@ def labelling_test(loss: Loss, labels: Labels, *, edges: Array | None = None) ->
             pairs += counted
             passed += passing
             advance(1)
-    return GoodnessOfFit(edges, pairs, passed)
+    if significance is None:
+        return GoodnessOfFit(edges, pairs, passed)
+    tested, accepted = _count_accepted(loss, labels, significance, level, random_state)
+    return GoodnessOfFit(edges, pairs, passed, level, tested, accepted)
 
 
-def calibrated_test(
-    uncalibrated: GoodnessOfFit,
-    loss: Loss,
-    labels: Labels,
-    significance: Significance,
-    level: float,
-    *,
-    random_state: int = 0,
-) -> GoodnessOfFit:
-    """Add how many pairs within clusters pass the calibrated test, from a sample beyond 200,000 pairs."""
+def _count_accepted(
+    loss: Loss, labels: Labels, significance: Significance, level: float, random_state: int
+) -> tuple[int, int]:
+    """Return how many pairs within clusters are put to the calibrated test, and how many pass it."""
     count = count_within(labels)
     ranks = np.arange(min(count, _MOST_TESTED_PAIRS))
     if count > _MOST_TESTED_PAIRS:
@@ -168,8 +183,7 @@ def calibrated_test(
     i, j = draw_within(labels, ranks)
 
     def look(part: slice) -> int:
-        value = loss.dissimilarity.of_pairs(i[part], j[part])
-        return int(np.count_nonzero(significance.p_values(value, i[part], j[part]) > level))
+        return int(np.count_nonzero(p_values(loss, significance, i[part], j[part]) > level))
 
     accepted = 0
     parts = tiles(i.size, _TILE_PAIRS)
@@ -177,4 +191,4 @@ def calibrated_test(
         for passing in run(look, parts):
             accepted += passing
             advance(1)
-    return replace(uncalibrated, level=level, tested=i.size, accepted=accepted)
+    return i.size, accepted

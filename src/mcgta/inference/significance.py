@@ -16,8 +16,8 @@ from mcgta.kernels.positions.metrics import TIE
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows
+from mcgta.stages.semivariogram.census import take_census
 from mcgta.stages.semivariogram.curve import Semivariogram
-from mcgta.stages.semivariogram.pair_counts import take_census
 from mcgta.stages.shared_neighbors import overlaps
 
 _DRAWN_PAIRS = 256  # pairs of each bin whose overlap is looked at

@@ -47,13 +47,13 @@ def read_degrees(table: Table) -> Array:
         if np.all(np.abs(lon) <= MAX_LATITUDE_DEGREES) and table.crs is None:
             hint = "; are the columns swapped? mcgta expects longitude first"
         raise ValueError(
-            f"positions: latitude {lat[outside[0]]:g} in row {outside[0]} is outside [-90, 90] degrees "
+            f"positions: latitude {lat[outside[0]]:g} in row {table.row(outside[0])} is outside [-90, 90] degrees "
             f"({outside.size} such rows){hint}"
         )
     outside = np.flatnonzero((lon < -MAX_LONGITUDE_DEGREES) | (lon > 2 * MAX_LONGITUDE_DEGREES))
     if outside.size:
         raise ValueError(
-            f"positions: longitude {lon[outside[0]]:g} in row {outside[0]} is outside [-180, 360] degrees "
+            f"positions: longitude {lon[outside[0]]:g} in row {table.row(outside[0])} is outside [-180, 360] degrees "
             f"({outside.size} such rows)"
         )
     lon = np.where(lon >= MAX_LONGITUDE_DEGREES, lon - 360, lon)

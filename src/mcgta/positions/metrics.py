@@ -8,7 +8,7 @@ One object a metric, one row of ``METRICS`` each. A new metric is a class with a
         def distances(self, a, b):
             return np.abs(a[:, None] - b).sum(axis=2)
 
-    register_metric(Manhattan())
+    METRICS[Manhattan.name] = Manhattan()
 
 It is then known by its name everywhere. Its distances are held in a matrix (N, N). A metric whose distances compiled kernels
 can measure says so by its ``kind`` and needs no matrix.
@@ -26,13 +26,11 @@ from mcgta.kernels.positions import metrics as kernels
 from mcgta.kernels.simd.compiled import native
 from mcgta.positions.degrees import degree_columns, read_degrees, warn_of_planar_degrees
 from mcgta.positions.distances import DistanceFunction, call_for_matrix, call_for_table, read_distance_matrix
-from mcgta.positions.tables import Table
+from mcgta.positions.tables import TIME_NAMES, Table
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.rules import INF, Rule, check_value, suggest
 from mcgta.runtime.types import Array, Index
 from mcgta.runtime.warnings import warn
-
-TIME_NAMES = ("t", "time", "timestamp", "date", "datetime", "when")
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Coordinates:
     Attributes
     ----------
     values : (N, p) in the unit of the input, degrees, or seconds
-    unit : the unit of distances: "s", "m", or "" for the unit of the input
+    unit : the unit of distances: "s", "m", that of a projection, or "" where the unit of the input is not known
     """
 
     values: Array
@@ -56,6 +54,7 @@ class Metric(Archived):
     Class attributes
     ----------------
     name : what users call it
+    domain : what positions are: "time", "space", "spacetime" or "other"
     is_chain : whether positions are moments along a line, so that the nearest are neighbours in order
     has_matrix : whether distances are held in a matrix (N, N), as opposed to being measured by kernels
     has_coordinates : whether there are coordinates, as opposed to given distances only
@@ -64,6 +63,7 @@ class Metric(Archived):
     """
 
     name: ClassVar[str] = ""
+    domain: ClassVar[str] = "other"
     is_chain: ClassVar[bool] = False
     has_matrix: ClassVar[bool] = True
     has_coordinates: ClassVar[bool] = True
@@ -71,7 +71,7 @@ class Metric(Archived):
     takes_time_column: ClassVar[bool] = False
 
     @property
-    def is_settled(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether nothing is left open, so that distances can be measured."""
         return True
 
@@ -80,7 +80,7 @@ class Metric(Archived):
         """How kernels measure between points: a kind of :mod:`mcgta.kernels.positions.metrics`; None for a matrix."""
         return None
 
-    def settle(self, table: Table) -> Metric:
+    def choose(self, table: Table) -> Metric:
         """Return the metric that positions are to be measured by, everything chosen that was left open."""
         return self
 
@@ -120,6 +120,7 @@ class Time(Metric):
     """The difference of two moments; without positions a row is a step."""
 
     name = "time"
+    domain = "time"
     is_chain = True
     has_matrix = False
     takes_row_order = True
@@ -140,7 +141,7 @@ class Time(Metric):
                 f"positions: {repeated} of {values.size} times are repeated within their group; if the rows are several "
                 "series, pass groups=. Ties between equal times are broken by the features"
             )
-        return Coordinates(values[:, None], unit="s" if table.dated[0] else "")
+        return Coordinates(values[:, None], unit="s" if table.dated[0] else table.unit)
 
     def points(self, coordinates: Array) -> Array | None:
         """Return the times."""
@@ -151,6 +152,7 @@ class Euclidean(Metric):
     """The straight line between two places, in the unit of the input."""
 
     name = "euclidean"
+    domain = "space"
     has_matrix = False
 
     @property
@@ -158,10 +160,15 @@ class Euclidean(Metric):
         """Flat."""
         return kernels.FLAT
 
-    def settle(self, table: Table) -> Metric:
+    def choose(self, table: Table) -> Metric:
         """Warn of points that should not be measured on a plane."""
         warn_of_planar_degrees(table, chosen=False)
         return self
+
+    def read(self, table: Table, groups: Index) -> Coordinates:
+        """Take any columns of numbers, in the unit of their CRS where that is known."""
+        _refuse_dates(table)
+        return Coordinates(table.values, table.unit)
 
     def points(self, coordinates: Array) -> Array | None:
         """Return the coordinates."""
@@ -172,6 +179,7 @@ class Haversine(Metric):
     """Metres along the great circle between two places on earth."""
 
     name = "haversine"
+    domain = "space"
     has_matrix = False
 
     @property
@@ -211,6 +219,7 @@ class SpaceTime(Metric):
     """
 
     name: ClassVar[str] = "spacetime"
+    domain: ClassVar[str] = "spacetime"
     has_matrix: ClassVar[bool] = False
     takes_time_column: ClassVar[bool] = True
 
@@ -224,7 +233,7 @@ class SpaceTime(Metric):
             object.__setattr__(self, "time_scale", float(self.time_scale))
 
     @property
-    def is_settled(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether both the scale and the kind of space are known."""
         return self.time_scale is not None and self.space in SPACES
 
@@ -238,7 +247,7 @@ class SpaceTime(Metric):
         """Flat, or the sphere with time."""
         return kernels.SPHERE_TIME if self.spatial.kind == kernels.SPHERE else kernels.FLAT
 
-    def settle(self, table: Table) -> Metric:
+    def choose(self, table: Table) -> Metric:
         """Choose the kind of space, and refuse to measure without a scale."""
         if self.time_scale is None:
             raise ValueError(
@@ -316,14 +325,14 @@ class Auto(Metric):
     takes_row_order = True
 
     @property
-    def is_settled(self) -> bool:
+    def is_complete(self) -> bool:
         """Never."""
         return False
 
-    def settle(self, table: Table) -> Metric:
+    def choose(self, table: Table) -> Metric:
         """Choose by the number of columns, their names, and the CRS of points."""
         if table.crs is not None:
-            return METRICS["haversine" if table.crs.is_geographic else "euclidean"].settle(table)
+            return METRICS["haversine" if table.crs.is_geographic else "euclidean"].choose(table)
         width = table.values.shape[1]
         if width == 1:
             return METRICS["time"]
@@ -343,22 +352,13 @@ class Auto(Metric):
         return (len(shape) < 2 or shape[1] == 1) and not hasattr(positions, "geom_type")
 
 
-METRICS: dict[str, Metric] = {}
-"""All metrics by their name."""
-
-
-def register_metric(metric: Metric) -> None:
-    """Make a metric known by its name."""
-    if not metric.name.isidentifier():
-        raise ValueError(f"metric: name={metric.name!r} of {metric!r} is not allowed: it must be a word")
-    METRICS[metric.name] = metric
-
-
 SPACES: dict[str, Metric] = {metric.name: metric for metric in (Euclidean(), Haversine())}
 """Metrics that can be combined with time."""
 
-for _metric in (Auto(), Time(), *SPACES.values(), SpaceTime(), Precomputed()):
-    register_metric(_metric)
+METRICS: dict[str, Metric] = {
+    metric.name: metric for metric in (Auto(), Time(), *SPACES.values(), SpaceTime(), Precomputed())
+}
+"""All metrics by their name."""
 
 
 def get_metric(metric: str | Metric | Callable[..., Any]) -> Metric:

@@ -9,7 +9,6 @@ the semivariogram.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from mcgta.kernels.positions import metrics as kernels
 from mcgta.positions.metrics import Metric
 from mcgta.runtime.archive import Archived
+from mcgta.runtime.cached import cached_property
 from mcgta.runtime.types import Array, Index
 
 
@@ -32,7 +32,7 @@ class Positions(Archived):
         degrees for ``haversine``; time is the last column for ``spacetime``; (N, 0) for ``precomputed``
     groups : (N,) code of each observation's group, an index into ``group_names``
     group_names : (G,) the groups' labels as the user wrote them, sorted
-    unit : the unit of distances: "step", "s", "m", or "" for the unit of the input
+    unit : the unit of distances: "step", "s", "m", that of a projection, or "" where the unit of the input is not known
     dated : whether the input held datetimes or timedeltas, which are kept in seconds
     origin : nanoseconds since 1970 of time zero, where the input was datetimes
     matrix : (N, N) distances, for metrics that have no kernels; else None
@@ -48,7 +48,7 @@ class Positions(Archived):
     matrix: Array | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.metric, Metric) or not self.metric.is_settled:
+        if not isinstance(self.metric, Metric) or not self.metric.is_complete:
             raise ValueError(f"metric={self.metric!r} is not a Metric that can measure")
         if self.coordinates.ndim != 2 or self.coordinates.dtype != np.float64:
             raise ValueError(f"coordinates must be a float table of two axes, got shape {self.coordinates.shape}")
@@ -73,6 +73,11 @@ class Positions(Archived):
     def is_chain(self) -> bool:
         """Whether positions are moments along time, so that neighbours are windows of rows in canonical order."""
         return self.metric.is_chain
+
+    @property
+    def on_sphere(self) -> bool:
+        """Whether places are longitudes and latitudes, in degrees."""
+        return self.kind in (kernels.SPHERE, kernels.SPHERE_TIME)
 
     @cached_property
     def points(self) -> Array | None:

@@ -9,13 +9,14 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from mcgta.positions.distances import read_distance_matrix
 from mcgta.positions.metrics import METRICS, Metric, get_metric
 from mcgta.positions.positions import Positions
-from mcgta.positions.tables import Table, is_missing, read_table, refuse_missing
+from mcgta.positions.tables import Table, is_missing, read_table, refuse_rows
 from mcgta.runtime.types import Array, Index
 
 MAX_COORDINATE = 1e150
@@ -34,11 +35,12 @@ def read_positions(
 
     Parameters
     ----------
-    positions : array-like, frame, geometry column or None
+    positions : array-like, frame, geometry column, Positions or None
         None means that the order of the rows is time, one step a row. One column of numbers, datetimes or timedeltas
         is time. Several columns are coordinates. For ``haversine`` the columns are (longitude, latitude) in degrees,
         in this order unless they are named; GeoPandas points know their own order and metric. For ``spacetime`` time is
         the datetime column, the one named so, or the last one. For ``precomputed`` it is the table of distances, inf for never.
+        A :class:`Positions`, which knows its groups, is returned as it is; ``metric`` must be its own.
     n_rows : number of observations
     groups : labels of the series, slides or machines that observations belong to; None for a single group
     metric : a name of :data:`mcgta.positions.metrics.METRICS`, a metric such as ``SpaceTime(time_scale=...)``, or a function
@@ -53,6 +55,9 @@ def read_positions(
         without a CRS are looked at under ``metric="euclidean"``, too. Points in EPSG:3857 must span few degrees of latitude.
     """
     wanted = get_metric(metric) if like is None else like.metric
+    if isinstance(positions, Positions) and like is None:
+        _check_read(positions, n_rows, groups, wanted)
+        return positions
     codes, names = read_groups(groups, n_rows)
     if groups is None and like is not None and len(like.group_names) == 1:
         names = like.group_names
@@ -66,27 +71,39 @@ def read_positions(
             )
         return Positions(METRICS["time"], _steps(codes)[:, None], codes, names, unit="step")
     table = read_table(positions, n_rows, like.origin if like is not None else None, timed=wanted.takes_time_column)
-    refuse_missing(table)
     if like is not None:
         _check_alike(table, like)
-    settled = wanted.settle(table) if like is None else wanted
-    coordinates = settled.read(table, codes)
+    chosen = wanted.choose(table) if like is None else wanted
+    coordinates = chosen.read(table, codes)
     read = Positions(
-        settled,
+        chosen,
         coordinates.values,
         codes,
         names,
         unit=coordinates.unit,
         dated=any(table.dated),
         origin=table.origin,
-        matrix=settled.matrix(coordinates.values) if settled.has_matrix else None,
+        matrix=chosen.matrix(coordinates.values) if chosen.has_matrix else None,
     )
     _check_squares(read)
     return read
 
 
+def _check_read(positions: Positions, n_rows: int, groups: Any, wanted: Metric) -> None:
+    """Refuse positions that were read for other rows, with other groups or by another metric."""
+    if len(positions) != n_rows:
+        raise ValueError(f"positions has {len(positions)} rows, but X has {n_rows}")
+    if groups is not None:
+        raise ValueError("groups has no effect on positions that are read already, which know their groups")
+    refuse_rows(np.asarray(~np.isfinite(positions.coordinates).all(axis=1)), "read already")
+    if wanted != positions.metric:
+        raise ValueError(
+            f"metric={wanted.name!r}, but positions are read already, for metric={positions.metric!r}; pass that metric, too"
+        )
+
+
 def _check_alike(table: Table, like: Positions) -> None:
-    """Refuse positions of another kind or width than those of a fit."""
+    """Refuse positions of another kind, width or unit than those of a fit."""
     kinds = ("datetimes or timedeltas", "numbers")
     dated = any(table.dated)
     if dated != like.dated:
@@ -95,6 +112,10 @@ def _check_alike(table: Table, like: Positions) -> None:
         raise ValueError(
             f"positions has {table.values.shape[1]} columns, but those of the fit had {like.coordinates.shape[1]}"
         )
+    if table.crs is not None and table.crs.is_known:
+        units = ["degrees" if table.crs.is_geographic else table.unit, "degrees" if like.on_sphere else like.unit]
+        if units[0] != units[1] and "" not in units:
+            raise ValueError(f"positions are in {units[0]}, but those of the fit were in {units[1]}; use to_crs")
 
 
 def _check_squares(positions: Positions) -> None:
@@ -115,9 +136,9 @@ def read_groups(groups: Any, n_rows: int, name: str = "groups") -> tuple[Index, 
     """Turn group labels into codes 0, 1, ... of the sorted labels; errors call them by ``name``."""
     if groups is None:
         return np.zeros(n_rows, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    if np.ndim(groups) != 1 or len(groups) != n_rows:
+    items = _list_labels(groups)
+    if items is None or len(items) != n_rows:
         raise ValueError(f"{name} must hold one label for each of the {n_rows} rows of X, got shape {np.shape(groups)}")
-    items = list(groups)
     missing = [k for k, label in enumerate(items) if is_missing(label)]
     if missing:
         raise ValueError(
@@ -131,6 +152,28 @@ def read_groups(groups: Any, n_rows: int, name: str = "groups") -> tuple[Index, 
         raise ValueError(f"{name} must hold numbers, text or dates, got labels of type {labels.dtype}")
     names, codes = np.unique(labels, return_inverse=True)
     return codes.astype(np.int64), names
+
+
+def _list_labels(groups: Any) -> list[Any] | None:
+    """Return labels of any container of one axis, or of a frame of one column, as a list; None for others."""
+    read = nw.from_native(groups, pass_through=True, allow_series=True)
+    if isinstance(read, nw.DataFrame):
+        read = read[read.columns[0]] if len(read.columns) == 1 else None
+    if isinstance(read, nw.Series):
+        return list(groups) if hasattr(groups, "iloc") else read.to_list()  # pandas' own know of dates and categories
+    if hasattr(read, "to_pylist"):  # an array of pyarrow
+        read = read.to_pylist()
+    return None if read is None or np.ndim(read) != 1 else list(read)
+
+
+def count_rows(codes: Index) -> Table:
+    """Return the order of the rows as a table of positions: 0, 1, 2, ... within each group."""
+    return Table(_steps(codes)[:, None], ("row",), (False,), unit="step")
+
+
+def is_row_order(positions: Any) -> bool:
+    """Whether the order of the rows is time: nothing is given, or what :func:`count_rows` has counted."""
+    return positions is None or (isinstance(positions, Table) and positions.unit == "step")
 
 
 def _steps(codes: Index) -> Array:

@@ -3,26 +3,66 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from mcgta.runtime.types import Array, Mask
+from mcgta.runtime.containers import refuse_containers, unmasked
+from mcgta.runtime.types import Array, Index, Mask
 
 WEB_MERCATOR_EPSG = 3857
+TIME_NAMES = ("t", "time", "timestamp", "date", "datetime", "when")
+"""What columns of times are called."""
+
+UNITS = {"metre": "m", "meter": "m", "kilometre": "km", "foot": "ft", "US survey foot": "ft"}
+"""How units of length that have a usual sign are written; others are called as the CRS calls them."""
 
 
 @dataclass(frozen=True)
 class Crs:
-    """What is known of the coordinate reference system of points."""
+    """What is known of the coordinate reference system of points.
+
+    Attributes
+    ----------
+    is_known : whether points have one
+    is_geographic : whether coordinates are degrees
+    is_web_mercator : whether it is EPSG:3857
+    unit : of coordinates on a plane, such as "m" or "US survey foot"; "" where it is not known
+    """
 
     is_known: bool = False
     is_geographic: bool = False
     is_web_mercator: bool = False
+    unit: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class NamedColumns:
+    """Positions as columns (N,) with names, for which no frame is needed.
+
+    Attributes
+    ----------
+    columns : (N,) numbers or times by name; "longitude" and "latitude" are degrees
+    crs : of the coordinates; None where nothing is known
+    """
+
+    columns: dict[str, NDArray[Any]]
+    crs: Crs | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns."""
+        return len(self), len(self.columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def take(self, rows: Any) -> NamedColumns:
+        """Return some of the rows."""
+        return replace(self, columns={name: column[rows] for name, column in self.columns.items()})
 
 
 @dataclass(frozen=True)
@@ -36,6 +76,8 @@ class Table:
     dated : (p,) whether a column held datetimes or timedeltas
     origin : nanoseconds since 1970 of time zero, where there are datetimes
     crs : of points; None for plain columns
+    unit : of plain numbers, where it is known, such as "m"; "step" where they count the rows of each group
+    rows : (N,) the user's row of each; None where these are all
     """
 
     values: Array
@@ -43,6 +85,26 @@ class Table:
     dated: tuple[bool, ...] = ()
     origin: int | None = None
     crs: Crs | None = None
+    unit: str = ""
+    rows: Index | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(N, p)."""
+        return self.values.shape
+
+    @property
+    def missing(self) -> Mask:
+        """(N,) whether a number of the row is missing."""
+        return np.asarray(np.isnan(self.values).any(axis=1))
+
+    def row(self, k: int) -> int:
+        """Return the number by which the user knows the k-th row."""
+        return int(k if self.rows is None else self.rows[k])
+
+    def take_rows(self, rows: Index) -> Table:
+        """Return some of the rows, which keep their numbers."""
+        return replace(self, values=self.values[rows], rows=rows if self.rows is None else self.rows[rows])
 
     def take(self, columns: list[int]) -> Table:
         """Return some of the columns."""
@@ -54,54 +116,89 @@ class Table:
         )
 
 
-def read_table(positions: Any, n_rows: int, origin: int | None, *, timed: bool) -> Table:
-    """Read the user's positions; ``timed`` says whether a time is wanted beside geometries."""
-    geometry = getattr(positions, "geometry", None)
-    if geometry is not None and hasattr(geometry, "geom_type") and hasattr(geometry, "crs"):
-        table = _read_geometry(positions, geometry, origin, timed=timed)
+def read_table(positions: Any, n_rows: int, origin: int | None, *, timed: bool, gaps: bool = False) -> Table:
+    """Read the user's positions, or return them as they are where that is done.
+
+    Parameters
+    ----------
+    positions : array-like, frame, geometry column or Table
+    n_rows : of X
+    origin : nanoseconds since 1970 of time zero; None takes the first date
+    timed : whether a time is wanted beside geometries
+    gaps : whether numbers may be missing, which are NaN then; infinite ones are refused in any case
+    """
+    if isinstance(positions, Table):
+        table = positions
+    elif has_geometry(positions):
+        table = _read_geometry(positions, origin, timed=timed)
     else:
-        columns, names = _columns(positions)
+        columns, names = _columns(unmasked(positions) if gaps else positions)
         read = [_read_column(column, name) for column, name in zip(columns, names, strict=True)]
-        dated = tuple(kind != "number" for _, kind in read)
-        values, origin = _measure_time(read, origin)
-        table = Table(values, names, dated, origin)
+        table = _measure_time(read, names, origin)
+        if isinstance(positions, NamedColumns) and positions.crs is not None:
+            table = replace(table, crs=positions.crs, unit=positions.crs.unit)
     if table.values.shape[0] != n_rows:
         raise ValueError(f"positions has {table.values.shape[0]} rows but X has {n_rows}; they must be the same")
+    for name, values in zip(table.names, table.values.T, strict=True):
+        refuse_rows(np.isinf(values) if gaps else ~np.isfinite(values), name, gaps=gaps)
     return table
 
 
-def _read_geometry(positions: Any, geometry: Any, origin: int | None, *, timed: bool) -> Table:
-    """Read GeoPandas points, and the datetime column beside them where time is wanted."""
+def has_geometry(value: Any) -> bool:
+    """Whether a value is a GeoPandas frame or column with geometries."""
+    geometry = getattr(value, "geometry", None)
+    return geometry is not None and hasattr(geometry, "geom_type") and hasattr(geometry, "crs")
+
+
+def _read_geometry(positions: Any, origin: int | None, *, timed: bool) -> Table:
+    """Read GeoPandas points, and the datetime column beside them where time is wanted; NaN where there is none."""
+    geometry = positions.geometry
     kinds = sorted(set(geometry.geom_type.dropna()) - {"Point"})
     if kinds:
         raise ValueError(f"positions holds geometries of type {', '.join(kinds)}; use points, such as their centroids")
-    crs = _read_crs(geometry.crs)
+    crs = read_crs(geometry.crs)
     values = [np.asarray(geometry.x, dtype=float), np.asarray(geometry.y, dtype=float)]
     names = ["longitude", "latitude"] if crs.is_geographic else ["x", "y"]
-    if not crs.is_geographic and bool(geometry.has_z.all()):
+    known = np.asarray(~(geometry.isna() | geometry.is_empty))
+    if not crs.is_geographic and bool(geometry.has_z[known].all()) and known.any():
         values.append(np.asarray(geometry.z, dtype=float))
         names.append("z")
     if not timed:
-        return Table(np.column_stack(values), tuple(names), (False,) * len(names), None, crs)
+        return Table(np.column_stack(values), tuple(names), (False,) * len(names), None, crs, crs.unit)
     columns = [name for name in getattr(positions, "columns", ()) if getattr(positions[name].dtype, "kind", "") in "Mm"]
     if len(columns) != 1:
         raise ValueError(f"metric='spacetime' needs one datetime column beside the geometry, got {columns or 'none'}")
     table = nw.from_native(positions[columns], eager_only=True)
-    when, origin = _measure_time([_read_column(table[columns[0]], str(columns[0]))], origin)
-    dated = (False,) * len(names) + (True,)
-    return Table(np.column_stack([*values, when]), (*names, str(columns[0])), dated, origin, crs)
+    time = _measure_time([_read_column(table[columns[0]], str(columns[0]))], (str(columns[0]),), origin)
+    return replace(
+        time,
+        values=np.column_stack([*values, time.values]),
+        names=(*names, *time.names),
+        dated=(False,) * len(names) + time.dated,
+        crs=crs,
+        unit=crs.unit,
+    )
 
 
-def _read_crs(crs: Any) -> Crs:
+def read_crs(crs: Any) -> Crs:
     """Read the CRS of GeoPandas, which is None or an object of pyproj."""
     if crs is None:
         return Crs()
-    return Crs(is_known=True, is_geographic=bool(crs.is_geographic), is_web_mercator=crs.to_epsg() == WEB_MERCATOR_EPSG)
+    name = str(crs.axis_info[0].unit_name) if crs.axis_info else ""
+    return Crs(
+        is_known=True,
+        is_geographic=bool(crs.is_geographic),
+        is_web_mercator=crs.to_epsg() == WEB_MERCATOR_EPSG,
+        unit="" if crs.is_geographic else UNITS.get(name, name),
+    )
 
 
 def _columns(positions: Any) -> tuple[list[Any], tuple[str, ...]]:
     """Split positions into columns, with names where they have them."""
-    _refuse_containers(positions)
+    if isinstance(positions, NamedColumns):
+        return list(positions.columns.values()), tuple(positions.columns)
+    cure = "every observation needs a position: drop those rows from X and positions alike, or set missing='drop'"
+    refuse_containers("positions", positions, cure)
     native = nw.from_native(positions, pass_through=True, allow_series=True)
     if isinstance(native, nw.DataFrame):
         return [native[name] for name in native.columns], tuple(str(name) for name in native.columns)
@@ -119,37 +216,16 @@ def _columns(positions: Any) -> tuple[list[Any], tuple[str, ...]]:
     return list(array.T), tuple(f"column {k}" for k in range(array.shape[1]))
 
 
-def _refuse_containers(positions: Any) -> None:
-    """Refuse what has columns of a kind that cannot be read, with the way to pass them."""
-    if isinstance(positions, Mapping):
-        raise ValueError(
-            f"positions is a {type(positions).__name__}; pass a table, such as pandas.DataFrame(positions) or "
-            "numpy.column_stack(list(positions.values()))"
-        )
-    if getattr(getattr(positions, "dtype", None), "names", None):
-        raise ValueError(
-            f"positions is a structured array with fields {positions.dtype.names}; pass a table, such as "
-            "pandas.DataFrame(positions) or numpy.lib.recfunctions.structured_to_unstructured(positions)"
-        )
-    names = [str(name) for name in getattr(positions, "columns", ())]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(
-            f"positions has several columns called {', '.join(map(repr, repeated))}; pass each column once, under a name of "
-            "its own"
-        )
-    if np.ma.is_masked(positions):
-        mask = np.ma.getmaskarray(positions)
-        cell = np.argwhere(mask)[0].tolist()
-        where = f"row {cell[0]}" + (f", column {cell[1]}" if len(cell) > 1 else "")
-        raise ValueError(
-            f"positions has {np.count_nonzero(mask)} masked cells, the first in {where}; every observation needs a "
-            "position: drop those rows from X and positions alike"
-        )
+class _Column(NamedTuple):
+    """A column of numbers: floats ("number"), or integer nanoseconds ("date", "span"); which of those are missing."""
+
+    values: NDArray[Any]
+    kind: str
+    missing: Mask
 
 
-def _read_column(column: Any, name: str) -> tuple[NDArray[Any], str]:
-    """Return one column as floats ("number") or as integer nanoseconds ("date", "span")."""
+def _read_column(column: Any, name: str) -> _Column:
+    """Read one column."""
     if isinstance(column, nw.Series):
         if isinstance(column.dtype, nw.Datetime) and column.dtype.time_zone is not None:
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
@@ -159,18 +235,17 @@ def _read_column(column: Any, name: str) -> tuple[NDArray[Any], str]:
         values = _from_objects(values, name)
     if values.dtype.kind == "M":
         stamps = values.astype("datetime64[ns]")
-        refuse_rows(np.isnat(values), name)
-        wrapped = np.flatnonzero(stamps.astype(values.dtype) != values)
+        missing = np.isnat(values)
+        wrapped = np.flatnonzero((stamps.astype(values.dtype) != values) & ~missing)
         if wrapped.size:
             raise ValueError(
                 f"positions ({name}) holds {values[wrapped[0]]} in row {wrapped[0]}, outside the years 1678 to 2261 that "
                 "nanoseconds reach; use numbers, such as years"
             )
-        return stamps.astype(np.int64), "date"
+        return _Column(stamps.astype(np.int64), "date", missing)
     if values.dtype.kind == "m":
         spans = values.astype("timedelta64[ns]")
-        refuse_rows(np.isnat(spans), name)
-        return spans.astype(np.int64), "span"
+        return _Column(spans.astype(np.int64), "span", np.isnat(spans))
     if values.dtype.kind == "c":
         raise ValueError(f"positions ({name}) holds complex numbers; positions must be real")
     if values.dtype.kind not in "biuf":
@@ -178,14 +253,15 @@ def _read_column(column: Any, name: str) -> tuple[NDArray[Any], str]:
             f"positions ({name}) holds {values.dtype}, such as {values.flat[0]!r}; positions must be numbers, datetimes or "
             "timedeltas (convert text first, for example with pandas.to_datetime)"
         )
-    return values.astype(np.float64), "number"
+    numbers = values.astype(np.float64)
+    return _Column(numbers, "number", np.isnan(numbers))
 
 
 def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Read a column of Python objects: numbers, dates or datetimes, with or without time zone."""
-    items = values.tolist()
-    refuse_rows(np.array([is_missing(item) for item in items], dtype=bool), name)
-    if all(isinstance(item, datetime.date) for item in items):
+    """Read a column of Python objects: numbers, dates or datetimes, with or without time zone; NaN or NaT are missing."""
+    items = [None if is_missing(item) else item for item in values.tolist()]
+    known = [item for item in items if item is not None]
+    if known and all(isinstance(item, datetime.date) for item in known):
         plain = [
             item.astimezone(datetime.UTC).replace(tzinfo=None)
             if isinstance(item, datetime.datetime) and item.tzinfo is not None
@@ -193,29 +269,31 @@ def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
             for item in items
         ]
         return np.array(plain, dtype="datetime64[ns]")
-    if all(isinstance(item, datetime.timedelta) for item in items):
+    if known and all(isinstance(item, datetime.timedelta) for item in known):
         return np.array(items, dtype="timedelta64[ns]")
     try:
-        return np.asarray([float(item) for item in items])
+        return np.asarray([np.nan if item is None else float(item) for item in items])
     except (TypeError, ValueError):
-        bad = next(k for k, item in enumerate(items) if not isinstance(item, (int, float)))
+        bad = next(k for k, item in enumerate(items) if not isinstance(item, (int, float)) and item is not None)
         raise ValueError(
             f"positions ({name}) holds {items[bad]!r} in row {bad}; positions must be numbers, datetimes or timedeltas"
         ) from None
 
 
-def _measure_time(read: list[tuple[NDArray[Any], str]], origin: int | None) -> tuple[Array, int | None]:
+def _measure_time(read: list[_Column], names: tuple[str, ...], origin: int | None) -> Table:
     """Turn dates into seconds after the origin: the first date of a fit, kept for later data."""
     out = []
-    for values, kind in read:
+    for values, kind, missing in read:
         if kind == "date":
             if origin is None:
-                origin = int(values.min()) if values.size else 0
-            values = (values - origin) / 1e9
+                known = values[~missing]
+                origin = int(known.min()) if known.size else 0
+            values = np.where(missing, np.nan, (np.where(missing, origin, values) - origin) / 1e9)
         elif kind == "span":
-            values = values / 1e9
+            values = np.where(missing, np.nan, values / 1e9)
         out.append(values)
-    return (np.column_stack(out) if out else np.zeros((0, 0))), origin
+    dated = tuple(column.kind != "number" for column in read)
+    return Table(np.column_stack(out) if out else np.zeros((0, 0)), names, dated, origin)
 
 
 def is_missing(label: Any) -> bool:
@@ -226,17 +304,13 @@ def is_missing(label: Any) -> bool:
         return True
 
 
-def refuse_missing(table: Table) -> None:
-    """Raise a ValueError where a position is not a finite number."""
-    for name, values in zip(table.names, table.values.T, strict=True):
-        refuse_rows(~np.isfinite(values), name)
-
-
-def refuse_rows(bad: Mask, name: str) -> None:
-    """Raise a ValueError that names the first of the bad rows of a column."""
+def refuse_rows(bad: Mask, name: str, *, gaps: bool = False) -> None:
+    """Raise a ValueError that names the first of the bad rows of a column, which are infinite where there may be gaps."""
     rows = np.flatnonzero(bad)
     if rows.size:
+        what = "infinite" if gaps else "missing or infinite"
+        more = "" if gaps else ", or set missing='drop' where they are missing"
         raise ValueError(
-            f"positions ({name}) is missing or infinite in {rows.size} rows, the first is row {rows[0]}; every observation "
-            "needs a position: drop those rows from X and positions alike"
+            f"positions ({name}) is {what} in {rows.size} rows, the first is row {rows[0]}; every observation needs a "
+            f"position: drop those rows from X and positions alike{more}"
         )

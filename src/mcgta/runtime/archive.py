@@ -93,9 +93,10 @@ def save(thing: Archived, path: str | os.PathLike[str]) -> None:
             "use arrays in place of long lists"
         )
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:
-        bundle.writestr(_TREE, text)
+        # Members have no time of their own, so that equal objects make equal files.
+        bundle.writestr(zipfile.ZipInfo(_TREE), text)
         for k, array in enumerate(arrays):
-            with bundle.open(f"arrays/{k}.npy", "w", force_zip64=True) as member:
+            with bundle.open(zipfile.ZipInfo(f"arrays/{k}.npy"), "w", force_zip64=True) as member:
                 npy.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
@@ -301,8 +302,15 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
     "Labels": lambda value: isinstance(value, np.ndarray) and value.dtype == np.int64,
     "dict[str, Any]": lambda value: isinstance(value, dict) and all(isinstance(k, str) for k in value),
     "tuple[str, ...]": lambda value: isinstance(value, tuple) and all(isinstance(item, str) for item in value),
+    "list[str]": lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
+    "dict[str, str]": lambda value: _is_map_of(value, str),
+    "dict[str, int]": lambda value: _is_map_of(value, int),
+    "dict[str, list[str]]": lambda value: (
+        _is_map_of(value, list) and all(isinstance(item, str) for items in value.values() for item in items)
+    ),
     "NDArray[Any]": lambda value: isinstance(value, np.ndarray),
     "Metric": lambda value: isinstance(value, Archived),
+    "Positions": lambda value: type(value).__name__ == "Positions",
     "LocalModels": lambda value: type(value).__name__ == "LocalModels",
     "MixturePrior | None": lambda value: value is None or type(value).__name__ == "MixturePrior",
     "dict[int, str]": lambda value: (
@@ -310,6 +318,15 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
     ),
 }
 """The values that a field of a value object may have, by its annotation."""
+
+
+def _is_map_of(value: Any, kind: type) -> bool:
+    """Whether this is a map of texts to values of a type; flags are no numbers."""
+    if not isinstance(value, dict):
+        return False
+    return all(
+        isinstance(key, str) and isinstance(item, kind) and not isinstance(item, bool) for key, item in value.items()
+    )
 
 
 def _check_fields(kind: type, state: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,37 +159,57 @@ def _number(text: str) -> int | None:
     return int(text) if text.strip().isdecimal() else None
 
 
-def needed_bytes(count: int, features: int, *, tables: int, neighbors: int = 0) -> int:
-    """Return the bytes of a fit: tables of all pairs, and numbers for each observation, with ``neighbors`` listed of each."""
-    return 8 * count * (tables * count + _numbers(features, neighbors))
+@dataclass(frozen=True)
+class MemoryNeed:
+    """The memory of a fit: tables of all pairs, and numbers for each observation.
 
-
-def count_tables(*, dense: bool, distances: bool, by_object: bool = False) -> int:
-    """Return the tables of all pairs that are held at the same time.
-
-    ``dense`` says whether losses are held for all pairs, ``distances`` whether those of positions are a table as well, and
-    ``by_object`` whether an object of the user's is given a copy.
+    Attributes
+    ----------
+    count, features : of the observations
+    dense : whether losses are held for all pairs
+    distances : whether those of positions are a table as well
+    by_object : whether an object of the user's is given a copy of the table
+    neighbors : listed of each observation
     """
-    losses = _TABLES_OF_OBJECTS if by_object else _TABLES
-    return losses * dense + _DISTANCE_TABLES * distances
 
+    count: int
+    features: int
+    dense: bool = False
+    distances: bool = False
+    by_object: bool = False
+    neighbors: int = 0
 
-def check_memory(count: int, features: int, *, tables: int, neighbors: int = 0, budget: int | None) -> None:
-    """Refuse to start on more observations than ``budget`` bytes, if known, leave room for."""
-    needed = needed_bytes(count, features, tables=tables, neighbors=neighbors)
-    numbers = _numbers(features, neighbors)
-    if budget is None or needed <= budget:
-        return
-    each = f"8 x {numbers} bytes for each"
-    said = f"up to {tables} tables of all pairs, {tables} x 8 x {count}^2 bytes, and {each}" if tables else each
-    most = budget // (8 * numbers)
-    if tables:
-        most = int((np.sqrt(numbers**2 + tables * budget / 2) - numbers) / (2 * tables))
-    raise MemoryError(
-        f"{count} observations of {features} features need {said}: {say_size(needed)}, but max_memory allows "
-        f"{say_size(budget)} (three quarters of what is free, unless it is set); at most {most} observations fit"
-    )
+    @property
+    def tables(self) -> int:
+        """Tables of all pairs that are held at the same time."""
+        losses = _TABLES_OF_OBJECTS if self.by_object else _TABLES
+        return losses * self.dense + _DISTANCE_TABLES * self.distances
 
+    @property
+    def numbers(self) -> int:
+        """Numbers for each observation."""
+        matrices = _MATRICES_PER_ROW * (self.features**2 + self.features)
+        return matrices + _LISTS_PER_ROW * self.neighbors + _NUMBERS_PER_ROW
 
-def _numbers(features: int, neighbors: int) -> int:
-    return _MATRICES_PER_ROW * (features**2 + features) + _LISTS_PER_ROW * neighbors + _NUMBERS_PER_ROW
+    @property
+    def bytes(self) -> int:
+        """All of it."""
+        return 8 * self.count * (self.tables * self.count + self.numbers)
+
+    def check(self, budget: int | None) -> None:
+        """Refuse to start on more observations than ``budget`` bytes, if known, leave room for."""
+        if budget is None or self.bytes <= budget:
+            return
+        numbers = self.numbers
+        tables = self.tables
+        each = f"8 x {numbers} bytes for each"
+        said = (
+            f"up to {tables} tables of all pairs, {tables} x 8 x {self.count}^2 bytes, and {each}" if tables else each
+        )
+        most = budget // (8 * numbers)
+        if tables:
+            most = int((np.sqrt(numbers**2 + tables * budget / 2) - numbers) / (2 * tables))
+        raise MemoryError(
+            f"{self.count} observations of {self.features} features need {said}: {say_size(self.bytes)}, but max_memory allows "
+            f"{say_size(budget)} (three quarters of what is free, unless it is set); at most {most} observations fit"
+        )

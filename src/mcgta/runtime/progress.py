@@ -31,14 +31,15 @@ class Progress:
     ----------
     show : False for silence; True for a live bar where the stream is a terminal, and otherwise a line for each finished stage
         and, for stages longer than two seconds, one every ten seconds; "auto" for silence during the first two seconds, then
-        as True on a terminal and silence elsewhere; or a function called with the stage's name and the share done (0 at its
-        start, 1 at its end)
+        as True on a terminal and silence elsewhere; "bar" for the bar of "auto" without the lines, so that nothing is left of
+        it; or a function called with the stage's name and the share done (0 at its start, 1 at its end)
     stream : where lines go; standard error by default
     """
 
     def __init__(self, show: bool | str | Listener = False, stream: TextIO | None = None) -> None:
         self._listener = show if callable(show) else None
-        self._lines = _Lines(stream, show == "auto") if self._listener is None and show else None
+        patient = show in ("auto", "bar")
+        self._lines = _Lines(stream, patient, fleeting=show == "bar") if self._listener is None and show else None
 
     @contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[Advance]:
@@ -189,12 +190,13 @@ class _Lines:
 
     lock: ClassVar[RLock] = RLock()
 
-    def __init__(self, stream: TextIO | None, patient: bool) -> None:
+    def __init__(self, stream: TextIO | None, patient: bool, *, fleeting: bool) -> None:
         self.stream = sys.stderr if stream is None else stream
         self._live = _is_terminal(self.stream)
         if patient and not self._live:
             self.stream = None
         self._from = time.perf_counter() + _QUIET_SECONDS if patient else -float("inf")
+        self._fleeting = fleeting
         self._held: list[str] = []
         self._drawn = 0
 
@@ -233,6 +235,8 @@ class _Lines:
 
     def note(self, text: str) -> None:
         with self.lock:
+            if self._fleeting:
+                return
             if self._speaks():
                 self._write(text)
             else:
@@ -242,7 +246,10 @@ class _Lines:
         return self.stream is not None and time.perf_counter() >= self._from
 
     def _write(self, text: str) -> None:
-        """Write a line, after those held back, in place of the bar."""
+        """Write a line, after those held back, in place of the bar; where that is to leave nothing, only wipe it."""
+        if self._fleeting:
+            self._send(self._wipe())
+            return
         lines = [f"mcgta: {line}\n" for line in (*self._held, text)]
         self._held.clear()
         self._send(self._wipe() + "".join(lines))

@@ -6,7 +6,7 @@ import difflib
 import numbers
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,13 +29,13 @@ class Rule:
     words : texts that are allowed; a registry, whose keys they are, may grow later
     integer, real : bounds (low, high) of allowed numbers, low included, high included unless infinite; integers must
         also fit in 64 bits
-    above : whether the low bound itself is excluded
+    above, below : whether the low bound, or the high one, is itself excluded
     none, flag, function : whether None, True/False, or a callable is allowed
     kinds : classes whose instances are allowed
     method : an object with this method is allowed; its name, and what it takes
     folder : a text or path that names a folder is allowed
     edges : an increasing sequence of numbers is allowed
-    mapping : a dict is allowed
+    table : an array, a frame or nested lists are allowed
     size : a text that says how many bytes is allowed
     level : a text that gives a significance level is allowed
     """
@@ -44,6 +44,7 @@ class Rule:
     integer: tuple[float, float] | None = None
     real: tuple[float, float] | None = None
     above: bool = False
+    below: bool = False
     none: bool = False
     flag: bool = False
     function: bool = False
@@ -51,7 +52,7 @@ class Rule:
     method: tuple[str, str] | None = None
     folder: bool = False
     edges: bool = False
-    mapping: bool = False
+    table: bool = False
     size: bool = False
     level: bool = False
 
@@ -81,7 +82,7 @@ class Rule:
             or (self.function and callable(value))
             or (self.method is not None and callable(getattr(value, self.method[0], None)))
             or (self.folder and isinstance(value, os.PathLike))
-            or (self.mapping and isinstance(value, Mapping))
+            or (self.table and (isinstance(value, (list, tuple)) or hasattr(value, "__array__")))
             or (self.edges and _increases(value))
         )
 
@@ -96,7 +97,7 @@ class Rule:
     def _within(self, value: float, bounds: tuple[float, float]) -> bool:
         low, high = bounds
         return (low < value if self.above or low == -INF else low <= value) and (
-            value < high if high == INF else value <= high
+            value < high if self.below or high == INF else value <= high
         )
 
     def describe(self) -> str:
@@ -108,7 +109,7 @@ class Rule:
             if bounds:
                 low, high = bounds
                 limit = "" if low == -np.inf else f" {'>' if self.above else '>='} {low:g}"
-                limit += "" if high == np.inf else f"{' and' if limit else ''} <= {high:g}"
+                limit += "" if high == np.inf else f"{' and' if limit else ''} {'<' if self.below else '<='} {high:g}"
                 said.append(name + limit)
         if self.flag:
             said.append("True or False")
@@ -123,8 +124,8 @@ class Rule:
             said.append("the path of a folder")
         if self.edges:
             said.append("an increasing sequence of at least two distances >= 0")
-        if self.mapping:
-            said.append("a dict")
+        if self.table:
+            said.append("a table of all pairs")
         if self.size:
             said.append("a text such as '1.5GB' or '800MiB'")
         if self.level:
@@ -143,17 +144,6 @@ def read_level(text: Any) -> float | None:
     percent = _PERCENT.fullmatch(text) if isinstance(text, str) else None
     level = float(percent[1]) / 100 if percent else 0.0
     return level if 0 < level < 1 else None
-
-
-def draw_seed(random_state: Any) -> int:
-    """Return one seed for everything that is random in a fit."""
-    if isinstance(random_state, numbers.Integral):
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31 - 1))
-    from sklearn.utils import check_random_state  # costs half a second, and data sets are made without
-
-    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def suggest(value: Any, words: Collection[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,18 +31,30 @@ class Alternative:
     difference: str
 
 
-def list_alternatives(data: Observations, selection: Selection) -> tuple[Alternative, ...]:
-    """List the best labelling of each number of clusters that was looked at, fewest clusters first."""
-    compared = selection.compared
+def list_alternatives(data: Observations, selection: Selection, names: Any) -> tuple[Alternative, ...]:
+    """List the best labelling of each number of clusters that was looked at, fewest clusters first, beginning with one.
+
+    That of the search is among them, with the labels that it gives to all observations. ``names`` are those of the features.
+    """
+    count = len(data.positions)
     listed: list[Alternative] = []
-    for scored in compared.result.others:
-        labels = number(scored.labels) if scored.labels.size == len(data.positions) else None
-        difference = tell_difference(data, listed[-1].labels, labels) if listed else "all observations are one cluster"
-        listed.append(Alternative(scored.clusters, compared.log_evidence(scored), labels, difference))
+    for scored in selection.others:
+        labels = None
+        difference = "all observations are one cluster"
+        if scored is selection.best:
+            labels = number(selection.labels)
+        elif scored.n_clusters == 1:
+            labels = np.zeros(count, dtype=np.int64)
+        elif scored.labels.size == count:
+            labels = number(scored.labels)
+        if scored.n_clusters > 1:
+            difference = tell_difference(data, listed[-1].labels, labels, names)
+        log_evidence = scored.log_evidence(selection.choice.overdispersion)
+        listed.append(Alternative(scored.n_clusters, log_evidence, labels, difference))
     return tuple(listed)
 
 
-def tell_difference(data: Observations, coarse: Labels | None, fine: Labels | None) -> str:
+def tell_difference(data: Observations, coarse: Labels | None, fine: Labels | None, names: Any) -> str:
     """Say which cluster of the coarser labelling is split in the finer one, and by which feature the parts differ most."""
     if coarse is None or fine is None:
         return "looked at on a sample only"
@@ -61,8 +74,10 @@ def tell_difference(data: Observations, coarse: Labels | None, fine: Labels | No
     ratio = np.abs(np.log((one.std(axis=0) + 1e-300) / (two.std(axis=0) + 1e-300)))
     column = int(np.argmax(np.maximum(shift, ratio)))
     how = "level" if shift[column] >= ratio[column] else "spread"
+    lag, feature = divmod(column, data.raw.shape[1])
+    called = f"{f'lag {lag} of ' if lag else ''}{f'feature {feature}' if names is None else repr(str(names[feature]))}"
     shares = [len(part) / coarse.size for part in (one, two)]
     return (
         f"cluster {split} of {len(table)} is split into parts of {shares[0]:.0%} and {shares[1]:.0%} of all observations, "
-        f"which differ most in the {how} of feature {column}"
+        f"which differ most in the {how} of {called}"
     )

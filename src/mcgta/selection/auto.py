@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mcgta.clustering.labels import drop_small
+from mcgta.clustering.backend import Backend
+from mcgta.clustering.labels import small_to_noise
 from mcgta.clustering.linkage import ImpossibleCutError
-from mcgta.clustering.neighbor_search import NeighborSearch
 from mcgta.observations import Observations
 from mcgta.pipeline import Prepared, StageCache, choose_backend_for, cluster, open_search, prepare
-from mcgta.runtime.progress import stage
+from mcgta.runtime.progress import note, stage
 from mcgta.runtime.types import Labels
 from mcgta.runtime.warnings import warn
-from mcgta.selection.choice import CLOSE_NATS, Choice, Comparison, explain
-from mcgta.selection.field import Scale
-from mcgta.selection.noise import ASSIGN, CLASS, score_each_way
-from mcgta.selection.scoring import Scored, score
-from mcgta.selection.search import MOST_SCORED, WHOLE, search
+from mcgta.selection.choice import CLOSE_NATS, CLUSTERER, EVIDENCE, Choice, Contenders, make_choice
+from mcgta.selection.noise import NOISE_AS_CLUSTER, NOISE_ASSIGNED, score_with_noise
+from mcgta.selection.sampling import MAX_CHOSEN_ON_ALL_ROWS, MAX_SEARCHED_ROWS
+from mcgta.selection.scoring import ScoredLabelling, score
+from mcgta.selection.scoring_data import Scale, ScoringData
+from mcgta.selection.search import SearchResult, search
 from mcgta.settings import SEARCHED, Settings
 from mcgta.stages.dissimilarity.registry import names_where
 
@@ -44,6 +45,12 @@ MAX_CLUSTERS_TRIED = 40
 SMALLEST_SHARE = 500
 """A cluster with less than one in as many observations is noise, for the evidence."""
 
+MIN_SAMPLES_TRIED = 2
+"""The least number of observations that make a row core in a trial."""
+
+RELATIVE = {"margin_in_sills": "margin", "min_samples_in_neighbors": "min_samples"}
+"""Settings that are tried relative to what the stages before have found."""
+
 PROMISING = 0.5
 """Share of what refined labels explain, from where on other settings of the clusterer are tried, too."""
 
@@ -56,200 +63,236 @@ class Selection:
     ----------
     settings : with values for what was left open
     choice : what was chosen, and why
-    compared : the labellings that the choice was between
+    labels : (N,) those of the search, in canonical order, whether they are taken or not
+    overlap : neighbours by which these were found where regions overlap; 0 where they do not
+    best : the labelling of the search, scored
+    others : the best labelling of each number of clusters that was looked at, fewest first; one cluster and ``best`` are among
+        them
     """
 
     settings: Settings
     choice: Choice
-    compared: Comparison
+    labels: Labels
+    overlap: int
+    best: ScoredLabelling
+    others: tuple[ScoredLabelling, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
     """A labelling of the clusterer, scored, and the settings that give it."""
 
-    scored: Scored
+    scored: ScoredLabelling
+    log_evidence: float
     settings: dict[str, Any]
 
 
-def is_searchable(settings: Settings, data: Observations) -> bool:
-    """Whether there is anything to search for, and by: features that vary.
+def asks_for_search(settings: Settings) -> bool:
+    """Whether the settings leave anything to search for.
 
     A radius has a meaning for one loss only, so setting it leaves nothing open.
     """
-    if Scale.of(data.X).columns.size == 0:
-        _warn_of_offsets(data)
-        return False
     if settings.refine == "all" or (settings.n_clusters != "auto" and not settings.wants_clusterer):
         return True
     return (
-        settings.algorithm.takes_options
-        and settings.is_open("eps")
-        and settings.kind.chance_known
+        settings.clustering_algorithm.takes_options
+        and settings.is_auto("eps")
+        and settings.dissimilarity_kind.chance_known
         and settings.prior is None
         and settings.penalty != "no_hinge"
     )
 
 
-def select(settings: Settings, data: Observations, cache_of_fit: StageCache) -> Selection:
-    """Search for the best labelling; return the settings chosen, why, and the labellings compared.
+def is_searchable(settings: Settings, data: Observations) -> bool:
+    """Whether there is anything to search for, and by: features that vary, and a labelling that can be scored.
 
-    Results of stages go to the cache of the fit, which uses them again.
+    The clusterer's labels are not scored beyond ``MAX_CHOSEN_ON_ALL_ROWS`` observations, where the search looks at a sample.
+    """
+    too_many = settings.wants_clusterer and len(data.positions) > MAX_CHOSEN_ON_ALL_ROWS
+    return asks_for_search(settings) and not too_many and Scale.of(data.X).columns.size > 0
+
+
+def tell_unsearched(settings: Settings, data: Observations) -> None:
+    """Say why nothing is searched for, where the data are the reason."""
+    if Scale.of(data.X).columns.size == 0:
+        _warn_of_offsets(data)
+        if settings.n_clusters not in ("auto", 1) and not settings.wants_clusterer:
+            raise ValueError(
+                f"n_clusters={settings.n_clusters} is not possible: no feature varies, so there is nothing to part by"
+            )
+    elif asks_for_search(settings):
+        note(
+            f"nothing is searched for: with refine={settings.refine!r} labels have to be the clusterer's, which are not scored "
+            f"beyond {MAX_CHOSEN_ON_ALL_ROWS:,} observations"
+        )
+
+
+def select(settings: Settings, data: Observations, cache: StageCache) -> Selection:
+    """Search for the best labelling; return it, the settings chosen, and why.
+
+    Results of stages go to the cache, from where the fit takes them again.
     """
     wanted = None if settings.n_clusters == "auto" else int(settings.n_clusters)
     of_search = None if settings.wants_clusterer else wanted
-    field, result = search(data.X, data.positions, seed=data.seed, n_clusters=of_search)
-    kinds = result.best.kinds if field.borrowed else None
-    one = score(field, np.zeros(len(field), dtype=np.int64), kinds=kinds)
-    compared = Comparison(field, result, one, None, refined=True, wanted=wanted)
-    best: Trial | None = None
-    if settings.refine != "all" and of_search is None and len(data.positions) <= WHOLE:
-        best = Trials(settings, data, compared, cache_of_fit).best()
-    refined = not settings.wants_clusterer
-    if settings.refine == "auto" and best is not None:
+    scoring_data, result = search(data.X, data.positions, seed=data.seed, n_clusters=of_search)
+    correlations = result.best.correlations if scoring_data.from_sample else None
+    one = score(scoring_data, np.zeros(len(scoring_data), dtype=np.int64), correlations=correlations)
+    trial: Trial | None = None
+    if settings.refine != "all" and of_search is None and len(data.positions) <= MAX_CHOSEN_ON_ALL_ROWS:
+        trial = best_trial(settings, data, scoring_data, result, one, cache)
+    source = CLUSTERER if settings.wants_clusterer else EVIDENCE
+    if settings.refine == "auto" and trial is not None:
         # Where neither is clearly ahead, refined labels are better for giving every observation a cluster.
-        refined = compared.log_evidence(result.best) >= compared.log_evidence(best.scored) - CLOSE_NATS
-    compared = Comparison(field, result, one, None if best is None else best.scored, refined, wanted)
-    values = best.settings if best is not None else {"n_neighbors": data.n_neighbors}
-    chosen = settings.having(**values).plain()
-    return Selection(chosen, explain(compared, {name: getattr(chosen, name) for name in SEARCHED}), compared)
+        refined = result.best.log_evidence(result.overdispersion) >= trial.log_evidence - CLOSE_NATS
+        source = EVIDENCE if refined else CLUSTERER
+    chosen = settings.having(**({"n_neighbors": data.n_neighbors} if trial is None else trial.settings)).plain()
+    best = result.best
+    best_by_n_clusters = {
+        **{scored.n_clusters: scored for scored in result.others},
+        one.n_clusters: one,
+        best.n_clusters: best,
+    }
+    others = tuple(best_by_n_clusters[count] for count in sorted(best_by_n_clusters))
+    contenders = Contenders(scoring_data, result, one, None if trial is None else trial.scored, others, source, wanted)
+    choice = make_choice(contenders, {name: getattr(chosen, name) for name in SEARCHED})
+    return Selection(chosen, choice, result.labels, result.overlap, best, others)
 
 
-class Trials:
-    """Settings of the clusterer, tried one after another; what they share is computed once.
+def best_trial(
+    settings: Settings,
+    data: Observations,
+    scoring_data: ScoringData,
+    result: SearchResult,
+    one: ScoredLabelling,
+    cache: StageCache,
+) -> Trial:
+    """Try settings of the clusterer, each at several radii, changing one at a time; return the trial with the most evidence.
 
-    Parameters
-    ----------
-    settings : as the user set them
-    data : the observations
-    compared : what the search has found, by which labellings are scored
-    cache : of the results of stages
+    Where a number of clusters is asked for that none of them can have, the last one's error is raised.
     """
-
-    def __init__(self, settings: Settings, data: Observations, compared: Comparison, cache: StageCache) -> None:
-        self._settings = settings
-        self._data = data
-        self._compared = compared
-        self._cache = cache
-        self._noise = ASSIGN if settings.refine == "noise" else CLASS
-        self._impossible: ImpossibleCutError | None = None
-
-    def best(self) -> Trial:
-        """Try settings, each at several radii, changing one at a time; return the labelling with the most evidence."""
-        open_values = self._open_values()
-        setting = {name: values[0] for name, values in open_values.items()}
-        with stage("settings") as advance:
-            best = self._try(setting)
-            advance(1)
-            if best is None:
-                best, setting = self._first_possible(open_values, setting)
-            for name in self._worth_varying(open_values, best):
-                for value in dict.fromkeys(open_values.get(name, ())):
-                    if value == setting[name]:
-                        continue
-                    other = self._try({**setting, name: value})
-                    advance(1)
-                    if other is not None and self._level(other) > self._level(best):
-                        best = other
-                        setting = {**setting, name: value}
-        return best
-
-    def _first_possible(
-        self, open_values: dict[str, tuple[Any, ...]], setting: dict[str, Any]
-    ) -> tuple[Trial, dict[str, Any]]:
-        """Return a trial with the number of clusters asked for, and its setting, one value changed; raise where none has."""
-        for name, values in open_values.items():
-            for value in values[1:]:
-                other = {**setting, name: value}
-                trial = self._try(other)
-                if trial is not None:
-                    return trial, other
-        assert self._impossible is not None
-        raise self._impossible
-
-    def _level(self, trial: Trial) -> float:
-        return self._compared.log_evidence(trial.scored)
-
-    def _open_values(self) -> dict[str, tuple[Any, ...]]:
-        """Return the values to try of each setting that is left open, the first one first."""
-        count = len(self._data.positions)
-        n_neighbors = self._data.n_neighbors
-        sizes = [n for n in NEIGHBORS if n <= 1.5 * n_neighbors]
-        if count > MANY_ROWS:
-            sizes = [n for n in MANY_NEIGHBORS if n <= count / ROWS_A_NEIGHBOR]
-        values: dict[str, tuple[Any, ...]] = {
-            "n_neighbors": (n_neighbors, *sizes),
-            "dissimilarity": names_where(chance_known=True),
-            "beta": (1.0, 0.0),
-            "margin": MARGINS,
-            "min_samples": MIN_SAMPLES,
-            "min_cluster_size": (None,),  # several with HDBSCAN, which proposes them
-        }
-        return {name: tried for name, tried in values.items() if self._settings.is_open(name)}
-
-    def _worth_varying(self, open_values: dict[str, tuple[Any, ...]], best: Trial) -> list[str]:
-        """Return the settings that are worth trying other values of."""
-        one = self._compared.log_evidence(self._compared.one)
-        gain = self._level(best) - one
-        wanted = self._compared.log_evidence(self._compared.result.best) - one
-        promising = self._settings.wants_clusterer or gain > max(0.0, PROMISING * wanted)
-        if promising and len(self._data.positions) <= MANY_ROWS:
-            return list(open_values)
-        return ["n_neighbors"] if self._settings.wants_clusterer else []
-
-    def _try(self, setting: dict[str, Any]) -> Trial | None:
-        """Cluster with one setting at several radii; return the best labelling, noise treated as it will be.
-
-        None where the clusterer cannot have the number of clusters that is asked for.
-        """
-        values = {**setting, "n_neighbors": int(setting.get("n_neighbors", self._data.n_neighbors))}
-        if "min_samples" in values:  # a share, until it is known of what
-            values["min_samples"] = max(2, round(values["min_samples"] * values["n_neighbors"]))
-        if values.get("margin"):
-            sill = self._prepare({**values, "margin": 0.0})[0].loss.semivariogram.sill_
-            values["margin"] = values["margin"] * float(sill)
-        field = self._compared.field
-        known = self._compared.result.best
-        best: Trial | None = None
-        none_yet = False  # whether the best so far has no cluster at all, to which any other is preferred
-        for more, labels in self._labellings(values):
-            count = int(labels.max()) + 1
-            if best is not None and not 0 < count <= MAX_CLUSTERS_TRIED:
-                continue
-            large = drop_small(labels, max(field.d + 2, len(field) // SMALLEST_SHARE))
-            ways = score_each_way(field, large, ways=(self._noise,), kinds=known.kinds, tails=known.tails)
-            (scored,) = ways.values()
-            trial = Trial(scored, {**values, **more})
-            if best is None or none_yet or self._level(trial) > self._level(best):
-                best = trial
-                none_yet = count == 0
-        return best
-
-    def _prepare(self, values: dict[str, Any]) -> tuple[Prepared, NeighborSearch]:
-        """Run Algorithm 1 up to the clustering."""
-        settings = self._settings.having(**values)
-        data = self._data.with_neighbors(int(settings.n_neighbors))
-        backend = choose_backend_for(data.raw.shape, settings)
-        prepared = prepare(data, settings, self._cache, backend=backend, quiet=True)
-        return prepared, open_search(prepared, backend, self._cache)
-
-    def _labellings(self, values: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Labels]]:
-        """Yield what else has to be set, and the labels of all observations, noise -1."""
-        prepared, found = self._prepare(values)
-        for setting, labels in self._proposals(prepared, found):
-            yield setting, prepared.spread_out(labels)
-
-    def _proposals(self, prepared: Prepared, search: NeighborSearch) -> Iterator[tuple[dict[str, Any], Labels]]:
-        if self._compared.wanted is not None:  # the clusterer is cut there, so no radius is left to choose
+    open_values = _open_values(settings, data)
+    first = {name: tried[0] for name, tried in open_values.items()}
+    starts = [first, *({**first, name: value} for name, tried in open_values.items() for value in tried[1:])]
+    best: Trial | None = None
+    with stage("settings"):
+        while best is None:
+            current = starts.pop(0)
             try:
-                return iter([({}, cluster(prepared, search).labels)])
-            except ImpossibleCutError as error:
-                self._impossible = error
-                return iter(())
-        if prepared.min_samples > len(search) or len(search) > MOST_SCORED:
-            clustering = cluster(prepared, search)
-            return iter([({"eps": "auto" if np.isnan(clustering.eps) else clustering.eps}, clustering.labels)])
-        return prepared.settings.algorithm.proposals(search, prepared.options)
+                best = _try(settings, data, current, scoring_data, result, cache)
+            except ImpossibleCutError:
+                if not starts:
+                    raise
+        least = one.log_evidence(result.overdispersion)
+        gain = result.best.log_evidence(result.overdispersion) - least
+        promising = settings.wants_clusterer or best.log_evidence - least > max(0.0, PROMISING * gain)
+        if promising and len(data.positions) <= MANY_ROWS:
+            varied = list(open_values)
+        else:
+            varied = ["n_neighbors"] if settings.wants_clusterer and "n_neighbors" in open_values else []
+        for name in varied:
+            for value in dict.fromkeys(open_values[name]):
+                if value == current[name]:
+                    continue
+                try:
+                    other = _try(settings, data, {**current, name: value}, scoring_data, result, cache)
+                except ImpossibleCutError:
+                    continue
+                if other.log_evidence > best.log_evidence:
+                    best = other
+                    current = {**current, name: value}
+    return best
+
+
+def _open_values(settings: Settings, data: Observations) -> dict[str, tuple[Any, ...]]:
+    """Return the values to try of each setting that is left open, the first one first."""
+    count = len(data.positions)
+    sizes = [n for n in NEIGHBORS if n <= 1.5 * data.n_neighbors]
+    if count > MANY_ROWS:
+        sizes = [n for n in MANY_NEIGHBORS if n <= count / ROWS_A_NEIGHBOR]
+    values: dict[str, tuple[Any, ...]] = {
+        "n_neighbors": (data.n_neighbors, *sizes),
+        "dissimilarity": names_where(chance_known=True),
+        "beta": (1.0, 0.0),
+        "margin_in_sills": MARGINS,
+        "min_samples_in_neighbors": MIN_SAMPLES,
+        "min_cluster_size": (None,),  # several with HDBSCAN, which proposes them
+    }
+    return {name: tried for name, tried in values.items() if settings.is_auto(RELATIVE.get(name, name))}
+
+
+def to_parameters(values: Mapping[str, Any], *, n_neighbors: int, sill: float, least: int) -> dict[str, Any]:
+    """Return values in which the margin is no longer told in sills, nor ``min_samples``, at least ``least``, in neighbours."""
+    plain = dict(values)
+    if "margin_in_sills" in plain:
+        plain["margin"] = float(plain.pop("margin_in_sills") * sill)
+    if "min_samples_in_neighbors" in plain:
+        plain["min_samples"] = max(least, round(plain.pop("min_samples_in_neighbors") * n_neighbors))
+    return plain
+
+
+def _try(
+    settings: Settings,
+    data: Observations,
+    relative: dict[str, Any],
+    scoring_data: ScoringData,
+    result: SearchResult,
+    cache: StageCache,
+) -> Trial:
+    """Cluster with one setting at several radii; return the best labelling, noise treated as it will be."""
+    size = int(relative.get("n_neighbors", data.n_neighbors))
+    values = {**relative, "n_neighbors": size}
+    sill = 0.0
+    if relative.get("margin_in_sills"):
+        plain = to_parameters({**values, "margin_in_sills": 0.0}, n_neighbors=size, sill=0.0, least=MIN_SAMPLES_TRIED)
+        sill = float(_prepare(settings, data, plain, cache)[0].loss.semivariogram.sill_)
+    values = to_parameters(values, n_neighbors=size, sill=sill, least=MIN_SAMPLES_TRIED)
+    treatment = NOISE_ASSIGNED if settings.refine == "noise" else NOISE_AS_CLUSTER
+    known = result.best
+    best: Trial | None = None
+    none_yet = False  # whether the best so far has no cluster at all, to which any other is preferred
+    for more, labels in _labellings(settings, data, values, cache):
+        count = int(labels.max()) + 1
+        if best is not None and not 0 < count <= MAX_CLUSTERS_TRIED:
+            continue
+        # Fragments are scored as noise, though the fit keeps them. Correlations and tails are those that suit the labelling
+        # of the search, which favours that a little: to find them for each trial would take too long (decision 38).
+        large = small_to_noise(labels, max(scoring_data.d + 2, len(scoring_data) // SMALLEST_SHARE))
+        (scored,) = score_with_noise(
+            scoring_data, large, treatments=(treatment,), correlations=known.correlations, tails=known.tails
+        ).values()
+        trial = Trial(scored, scored.log_evidence(result.overdispersion), {**values, **more})
+        if best is None or none_yet or trial.log_evidence > best.log_evidence:
+            best = trial
+            none_yet = count == 0
+    assert best is not None
+    return best
+
+
+def _prepare(
+    settings: Settings, data: Observations, values: dict[str, Any], cache: StageCache
+) -> tuple[Prepared, Backend]:
+    """Run Algorithm 1 up to the clustering; return how neighbours are to be searched for, too."""
+    settings = settings.having(**values)
+    data = data.with_neighbors(int(settings.n_neighbors))
+    backend = choose_backend_for(data.raw.shape, settings)
+    return prepare(data, settings, cache, backend=backend, quiet=True), backend
+
+
+def _labellings(
+    settings: Settings, data: Observations, values: dict[str, Any], cache: StageCache
+) -> Iterator[tuple[dict[str, Any], Labels]]:
+    """Yield what else has to be set, and the labels of all observations, noise -1."""
+    prepared, backend = _prepare(settings, data, values, cache)
+    neighbors = open_search(prepared, backend, cache)
+    if settings.n_clusters != "auto":  # the clusterer is cut there, so no radius is left to choose
+        yield {}, prepared.spread_out(cluster(prepared, neighbors).labels)
+    elif prepared.options.min_samples > len(neighbors) or len(neighbors) > MAX_SEARCHED_ROWS:
+        clustering = cluster(prepared, neighbors)
+        eps = "auto" if np.isnan(clustering.eps) else clustering.eps
+        yield {"eps": eps}, prepared.spread_out(clustering.labels)
+    else:
+        for more, labels in prepared.settings.clustering_algorithm.proposals(neighbors, prepared.options):
+            yield more, prepared.spread_out(labels)
 
 
 def _warn_of_offsets(data: Observations) -> None:

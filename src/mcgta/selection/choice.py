@@ -9,9 +9,13 @@ import numpy as np
 
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.types import Array, Index
-from mcgta.selection.field import Field
-from mcgta.selection.scoring import Scored
-from mcgta.selection.search import SearchResult
+from mcgta.selection.scoring import ScoredLabelling
+from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.search import MIXED_JOIN_COUNT_RATIO, SearchResult
+
+CLUSTERER = "clusterer"
+EVIDENCE = "evidence"
+"""Where labels come from: the clusterer of Algorithm 1, or the search for evidence."""
 
 CLOSE_NATS = 5.0
 """Difference of log evidence below which answers are about as good."""
@@ -31,7 +35,7 @@ class Choice(Archived):
     Attributes
     ----------
     settings : the values chosen, or kept, for n_neighbors, dissimilarity, beta, margin, min_samples, min_cluster_size and eps
-    refined : whether labels are those of the cluster models, not the clusterer's
+    source : where labels come from: "evidence" (cluster models) or "clusterer"
     log_evidence : of the labels, before overlaps of regions are resolved
     clusterer_log_evidence : of the best clustering by Algorithm 1; NaN where none was looked at
     one_cluster_log_evidence : of one cluster for all
@@ -41,14 +45,14 @@ class Choice(Archived):
         they do not
     degrees_of_freedom : of the tails; infinitely many for Gaussian ones
     outlier_share : share of observations taken to be anywhere
-    numbers, log_evidences : numbers of clusters that were looked at, and the most evidence of each
+    cluster_counts, log_evidences : numbers of clusters that were looked at, and the most evidence of each
     scored : how many observations the evidence is of
     notes : in words
     doubts : those of the notes that the fit warns of
     """
 
     settings: dict[str, Any]
-    refined: bool
+    source: str
     log_evidence: float
     clusterer_log_evidence: float
     one_cluster_log_evidence: float
@@ -57,138 +61,149 @@ class Choice(Archived):
     correlation_length: float
     degrees_of_freedom: float
     outlier_share: float
-    numbers: Index
+    cluster_counts: Index
     log_evidences: Array
     scored: int
     notes: tuple[str, ...]
     doubts: tuple[str, ...]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether labels have little to do with position."""
+        return self.join_count_ratio > MIXED_JOIN_COUNT_RATIO
 
     def __str__(self) -> str:
         return "\n".join(self.notes)
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Contenders:
     """The labellings that a choice is between.
 
     Attributes
     ----------
-    field : the observations that they are scored on
+    scoring_data : the observations that they are scored on
     result : of the search
     one : one cluster for all, scored
     clusterer : the best labelling of the clusterer, scored; None where none was looked at
-    refined : whether the result of the search is taken
+    others : the best labelling of each number of clusters that was looked at, scored
+    source : where the labels that are taken come from
     wanted : the number of clusters asked for; None where it was left open
     """
 
-    field: Field
+    scoring_data: ScoringData
     result: SearchResult
-    one: Scored
-    clusterer: Scored | None
-    refined: bool
+    one: ScoredLabelling
+    clusterer: ScoredLabelling | None
+    others: tuple[ScoredLabelling, ...]
+    source: str
     wanted: int | None = None
 
     @property
-    def best(self) -> Scored:
+    def best(self) -> ScoredLabelling:
         """The labelling that is taken."""
-        if self.refined or self.clusterer is None:
+        if self.source == EVIDENCE:
             return self.result.best
+        assert self.clusterer is not None
         return self.clusterer
 
-    def log_evidence(self, scored: Scored) -> float:
-        """Return the log evidence at the overdispersion of the search."""
-        return scored.log_evidence(self.result.overdispersion)
+    @property
+    def ahead(self) -> float:
+        """Log evidence of the labelling that is taken, less that of one cluster."""
+        over = self.result.overdispersion
+        return self.best.log_evidence(over) - self.one.log_evidence(over)
 
 
-def explain(compared: Comparison, settings: dict[str, Any]) -> Choice:
-    """Say what was chosen: values for settings that were left open, and whether labels are those of the search."""
-    result = compared.result
-    best = compared.best
-    lengths = compared.field.dependence.lengths[best.kinds] * (best.kinds > 0)
-    notes, doubts = _words(compared)
+def make_choice(contenders: Contenders, settings: dict[str, Any]) -> Choice:
+    """Say what was chosen: values for settings that were left open, and where labels come from."""
+    result = contenders.result
+    best = contenders.best
+    over = result.overdispersion
+    doubts = _doubts(contenders)
     return Choice(
         settings=settings,
-        refined=compared.refined,
-        log_evidence=compared.log_evidence(best),
-        clusterer_log_evidence=np.nan if compared.clusterer is None else compared.log_evidence(compared.clusterer),
-        one_cluster_log_evidence=compared.log_evidence(compared.one),
-        overdispersion=result.overdispersion,
-        join_count_ratio=result.join_counts,
-        correlation_length=float(np.median(lengths)),
+        source=contenders.source,
+        log_evidence=best.log_evidence(over),
+        clusterer_log_evidence=np.nan if contenders.clusterer is None else contenders.clusterer.log_evidence(over),
+        one_cluster_log_evidence=contenders.one.log_evidence(over),
+        overdispersion=over,
+        join_count_ratio=result.join_count_ratio,
+        correlation_length=float(np.median(correlation_lengths(contenders.scoring_data, best))),
         degrees_of_freedom=best.tails.degrees_of_freedom,
-        outlier_share=best.tails.share,
-        numbers=np.array([scored.clusters for scored in result.others], dtype=np.int64),
-        log_evidences=np.array([compared.log_evidence(scored) for scored in result.others]),
-        scored=len(compared.field),
-        notes=(*notes, *doubts),
+        outlier_share=best.tails.outlier_share,
+        cluster_counts=np.array([scored.n_clusters for scored in contenders.others], dtype=np.int64),
+        log_evidences=np.array([scored.log_evidence(over) for scored in contenders.others]),
+        scored=len(contenders.scoring_data),
+        notes=(*_notes(contenders), *doubts),
         doubts=doubts,
     )
 
 
-def _words(compared: Comparison) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Say what was found, and how sure that is; return what is sure, then what is doubtful."""
-    result = compared.result
-    size = compared.best.clusters
+def correlation_lengths(scoring_data: ScoringData, scored: ScoredLabelling) -> Array:
+    """Return the (d,) distances over which rows of a cluster depend on each other, by feature; 0 where they do not."""
+    return np.where(scored.correlations > 0, scoring_data.correlation_grid.lengths[scored.correlations], 0.0)
+
+
+def _notes(contenders: Contenders) -> tuple[str, ...]:
+    """Say what was found, and which labels have more evidence; the user may have asked for the others."""
+    result = contenders.result
+    scoring_data = contenders.scoring_data
+    size = contenders.best.n_clusters
+    refined = contenders.source == EVIDENCE
     notes: list[str] = []
-    doubts: list[str] = []
-    _tell_structure(compared, notes, doubts)
-    if result.labels.size > len(compared.field):
-        how = "whole pieces of series" if compared.field.chain else "places at random"
-        notes.append(f"chosen on a sample of {len(compared.field)} of {result.labels.size} observations, {how}")
-    if size > 1 and result.free:
+    if size > 1 and contenders.ahead > 0:
+        # The clusterer's are scored without its smallest clusters, and with noise as one, so their number is another.
+        what = f"{size} clusters" if refined else "the clusterer's labels"
+        notes.append(f"{what}, {contenders.ahead:.0f} nats ahead of one cluster")
+    elif size == 1 and contenders.wanted == 1:
+        notes.append("one cluster, as was asked for")
+    if result.labels.size > len(scoring_data):
+        how = "whole pieces of series" if scoring_data.chain else "places at random"
+        notes.append(f"chosen on a sample of {len(scoring_data)} of {result.labels.size} observations, {how}")
+    if size > 1 and result.ignores_position:
         notes.append("position does not help: neighbours agree in label no more than any two observations")
     elif size > 1 and result.mixed:
         notes.append("position helps little: neighbours often differ in label, and labels are not smoothed")
-    if compared.refined and result.overlap:
+    if refined and result.overlap:
         notes.append(
             f"regions overlap: each observation has its most probable cluster, judged by the {result.overlap} nearest"
         )
-    near = _about_as_good(compared)
-    if near and compared.refined and size > 1 and compared.wanted is None:
-        doubts.append(f"other answers are about as good: {', '.join(map(str, near))} clusters instead of {size}")
-    if result.overdispersion > _LARGE_OVERDISPERSION:
-        doubts.append(
-            f"the clusters' model is rough: {result.overdispersion:.1f} observations count as one, so fine distinctions are "
-            "left out"
-        )
-    if compared.clusterer is not None:
-        notes.append(_tell_preferred(compared))
-    return tuple(notes), tuple(doubts)
+    if contenders.clusterer is not None:
+        over = result.overdispersion
+        ahead = result.best.log_evidence(over) - contenders.clusterer.log_evidence(over)
+        if abs(ahead) < _SAME_NATS:
+            notes.append("refined labels and those of the clusterer have the same evidence")
+        elif ahead > 0:
+            notes.append("refined labels have more evidence than those of the clusterer")
+        elif refined:
+            notes.append("the clusterer's labels do not have clearly more evidence than refined ones")
+        else:
+            notes.append("the clusterer's labels have more evidence than refined ones")
+    return tuple(notes)
 
 
-def _tell_structure(compared: Comparison, notes: list[str], doubts: list[str]) -> None:
-    size = compared.best.clusters
-    ahead = compared.log_evidence(compared.best) - compared.log_evidence(compared.one)
-    if size > 1 and ahead <= 0:
-        doubts.append(f"these {size} clusters explain the observations no better than one cluster does")
-    elif size == 1 and compared.wanted is None:
+def _doubts(contenders: Contenders) -> tuple[str, ...]:
+    """Say why the choice is doubtful, if it is."""
+    over = contenders.result.overdispersion
+    best = contenders.best
+    size = best.n_clusters
+    doubts: list[str] = []
+    if size > 1 and contenders.ahead <= 0:
+        what = f"these {size} clusters" if contenders.source == EVIDENCE else "the clusterer's labels"
+        doubts.append(f"{what} explain the observations no better than one cluster does")
+    elif size == 1 and contenders.wanted is None:
         doubts.append(
             "no cluster structure: no labelling found explains the observations clearly better than one cluster"
         )
-    elif size > 1:
-        counted = "" if compared.refined else ", noise counted as one where there is any"
-        notes.append(f"{size} clusters{counted}, {ahead:.0f} nats ahead of one cluster")
-
-
-def _about_as_good(compared: Comparison) -> list[int]:
-    """Return the other numbers of clusters whose evidence is close to that of the best."""
-    best = compared.best
-    level = compared.log_evidence(best) - CLOSE_NATS
-    return sorted(
-        scored.clusters
-        for scored in compared.result.others
-        if scored.clusters != best.clusters and compared.log_evidence(scored) > level
-    )
-
-
-def _tell_preferred(compared: Comparison) -> str:
-    """Say which labels have more evidence, refined ones or the clusterer's; the user may have asked for the others."""
-    assert compared.clusterer is not None
-    ahead = compared.log_evidence(compared.result.best) - compared.log_evidence(compared.clusterer)
-    if abs(ahead) < _SAME_NATS:
-        return "refined labels and those of the clusterer have the same evidence"
-    if ahead > 0:
-        return "refined labels have more evidence than those of the clusterer"
-    if compared.refined:
-        return "the clusterer's labels do not have clearly more evidence than refined ones"
-    return "the clusterer's labels have more evidence than refined ones"
+    if size > 1 and contenders.wanted is None and contenders.source == EVIDENCE:
+        level = best.log_evidence(over) - CLOSE_NATS
+        near = [
+            each.n_clusters for each in contenders.others if each.n_clusters != size and each.log_evidence(over) > level
+        ]
+        if near:
+            doubts.append(f"other answers are about as good: {', '.join(map(str, near))} clusters instead of {size}")
+    if over > _LARGE_OVERDISPERSION:
+        doubts.append(
+            f"the clusters' model is rough: {over:.1f} observations count as one, so fine distinctions are left out"
+        )
+    return tuple(doubts)

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mcgta.clustering.labels import number
+from mcgta.features import column_names
 from mcgta.observations import align_positions, check_columns, read_features, sort_observations
 from mcgta.positions.reading import read_groups, read_positions
-from mcgta.runtime.rules import INF, Rule, check_value, draw_seed
+from mcgta.runtime.random import draw_seed
+from mcgta.runtime.rules import INF, Rule, check_value
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.selection.field import Field
-from mcgta.selection.noise import ASSIGN, CLASS, score_each_way
+from mcgta.selection.choice import correlation_lengths
+from mcgta.selection.noise import NOISE_AS_CLUSTER, NOISE_ASSIGNED, score_with_noise
 from mcgta.selection.overdispersion import estimate_overdispersion
-from mcgta.selection.scoring import Scored
-from mcgta.selection.search import FREE, MOST_SCORED, WHOLE, join_count_ratio, sample
+from mcgta.selection.sampling import MAX_CHOSEN_ON_ALL_ROWS, MAX_SEARCHED_ROWS, sample_rows
+from mcgta.selection.scoring import ScoredLabelling
+from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.search import RANDOM_JOIN_COUNT_RATIO, count_joins
 from mcgta.settings import RULES
 
-NOISE = {CLASS: (CLASS,), ASSIGN: (ASSIGN,), "best": (CLASS, ASSIGN)}
+NOISE = {
+    NOISE_AS_CLUSTER: (NOISE_AS_CLUSTER,),
+    NOISE_ASSIGNED: (NOISE_ASSIGNED,),
+    "best": (NOISE_AS_CLUSTER, NOISE_ASSIGNED),
+}
 """Ways to score noise that are tried."""
 
 ONE = "one cluster"
@@ -53,7 +61,7 @@ class Evidence:
     clusters : of the labelling, without noise
     noise_share : share of noise in the labelling
     noise : how it was scored: "class" as a cluster of its own, "assign" given to the clusters that it suits; "none" without
-    small : clusters with too few observations to have a covariance, fewer than d + 2, which were scored as noise
+    small_clusters : clusters with too few observations to have a covariance, fewer than d + 2, which were scored as noise
     lengths : (d,) distance over which observations of a cluster depend on each other, by feature; 0 for a feature without
         dependence, NaN for one that is not used, because it is constant or a sum of multiples of others
     unit : of these lengths: "step", "s", "m", or "" for that of the positions
@@ -73,7 +81,7 @@ class Evidence:
     clusters: int
     noise_share: float
     noise: str
-    small: int
+    small_clusters: int
     lengths: Array
     unit: str
     degrees_of_freedom: float
@@ -97,11 +105,13 @@ class Evidence:
             f"  labels     {0.0 - self.code:+12.1f}",
         ]
         if self.noise != "none":
-            how = {CLASS: "a cluster of its own", ASSIGN: "given to the clusters that it suits"}[self.noise]
+            how = {NOISE_AS_CLUSTER: "a cluster of its own", NOISE_ASSIGNED: "given to the clusters that it suits"}[
+                self.noise
+            ]
             said.append(f"{self.noise_share:.1%} noise, scored as {how}")
-        if self.small:
-            said.append(f"{_many(self.small)} of fewer than d + 2 observations scored as noise")
-        if self.clusters > 1 and self.join_count_ratio > FREE:
+        if self.small_clusters:
+            said.append(f"{_many(self.small_clusters)} of fewer than d + 2 observations scored as noise")
+        if self.clusters > 1 and self.join_count_ratio > RANDOM_JOIN_COUNT_RATIO:
             said.append("position does not help: neighbours agree in label no more than any two observations")
         if self.suggested_overdispersion > _ROUGH * self.overdispersion:
             said.append(
@@ -172,7 +182,7 @@ def evidence(
 
     Each cluster is a Gaussian, or has heavier tails, with unknown mean and covariance. Each feature may depend on its
     neighbours in position within a cluster. Labels are written down by where they change between neighbours in position, so
-    labels that flicker are dear. Labellings by any algorithm with any number of clusters can be compared, but only for the
+    labels that flicker are costly. Labellings by any algorithm with any number of clusters can be compared, but only for the
     same X, positions, groups and ``overdispersion``: values for other observations or at another ``overdispersion`` are on
     other scales. Neither the unit of a feature nor, where there are positions, the order of rows matters.
 
@@ -216,9 +226,9 @@ def evidence(
     """
     check_value("noise", noise, Rule(words=tuple(NOISE)))
     check_value("overdispersion", overdispersion, _OVERDISPERSION)
-    subject = _prepare("evidence", X, positions, groups, metric, random_state)
-    found = subject.score(read_labelling(labels, subject.order.size, "labels"), NOISE[noise])
-    return found.at(float(overdispersion))
+    prepared = _prepare("evidence", X, positions, groups, metric, random_state)
+    read = read_labelling(labels, prepared.order.size, "labels")
+    return _evidence(prepared, read, _score(prepared, read, noise), float(overdispersion))
 
 
 def compare_labellings(
@@ -267,18 +277,17 @@ def compare_labellings(
         )
     if ONE in labellings:
         raise ValueError(f"labellings has the name {ONE!r}, which is that of the labelling all are compared with")
-    subject = _prepare("compare_labellings", X, positions, groups, metric, random_state)
-    count = subject.order.size
+    prepared = _prepare("compare_labellings", X, positions, groups, metric, random_state)
+    count = prepared.order.size
     read = {str(name): read_labelling(labels, count, f"labellings[{name!r}]") for name, labels in labellings.items()}
     read[ONE] = np.zeros(count, dtype=np.int64)
-    found = {name: subject.score(labels, NOISE[noise]) for name, labels in read.items()}
+    scored = {name: _score(prepared, labels, noise) for name, labels in read.items()}
     if overdispersion == "auto":
-        first = max((each.best(1.0)[1] for each in found.values()), key=Scored.log_evidence)
-        overdispersion = estimate_overdispersion(subject.field, first)
-    ranked = sorted(
-        ((each.at(float(overdispersion)), name) for name, each in found.items()), key=lambda each: -each[0].log_evidence
-    )
-    return Comparison(tuple(name for _, name in ranked), tuple(each for each, _ in ranked), float(overdispersion))
+        first = max((each for ways in scored.values() for each in ways.values()), key=ScoredLabelling.log_evidence)
+        overdispersion = estimate_overdispersion(prepared.scoring_data, first)
+    found = {name: _evidence(prepared, read[name], scored[name], float(overdispersion)) for name in read}
+    names = sorted(found, key=lambda name: -found[name].log_evidence)
+    return Comparison(tuple(names), tuple(found[name] for name in names), float(overdispersion))
 
 
 def read_labelling(labels: Any, n_rows: int, name: str) -> Labels:
@@ -290,75 +299,68 @@ def read_labelling(labels: Any, n_rows: int, name: str) -> Labels:
     return np.where(noise[codes], -1, codes)
 
 
-@dataclass(frozen=True, eq=False)
-class Subject:
+class _Prepared(NamedTuple):
     """Observations whose labellings are to be scored.
 
     Attributes
     ----------
-    field : those that are scored
+    scoring_data : those that are scored
     rows : which these are, in canonical order
     order : (N,) the user's row of each, in canonical order
     columns : number of features given
     """
 
-    field: Field
+    scoring_data: ScoringData
     rows: Index
     order: Index
     columns: int
 
-    def score(self, labels: Labels, ways: tuple[str, ...]) -> Ways:
-        """Score a labelling (N,) of the user's rows in several ways."""
+    def part(self, labels: Labels) -> Labels:
+        """Return the labels of those that are scored, given those (N,) of the user's rows."""
         # Numbered by their first rows, so that sums are the same to the last bit whatever the clusters are called.
-        part = number(labels[self.order][self.rows])
-        return Ways(self, labels, part, score_each_way(self.field, part, ways=ways))
+        return number(labels[self.order][self.rows])
 
 
-@dataclass(frozen=True, eq=False)
-class Ways:
-    """A labelling scored in several ways: of all rows as they were given, and of those scored in canonical order."""
-
-    subject: Subject
-    labels: Labels
-    part: Labels
-    scored: dict[str, Scored]
-
-    def best(self, overdispersion: float) -> tuple[str, Scored]:
-        """Return the way with the most evidence at this overdispersion."""
-        return max(self.scored.items(), key=lambda each: each[1].log_evidence(overdispersion))
-
-    def at(self, overdispersion: float) -> Evidence:
-        """Return the evidence at this overdispersion, in the way that has most."""
-        field = self.subject.field
-        noise, best = self.best(overdispersion)
-        lengths = np.full(self.subject.columns, np.nan)
-        lengths[field.scale.columns] = np.where(best.kinds > 0, field.dependence.lengths[best.kinds], 0.0)
-        held = np.bincount(self.part[self.part >= 0], minlength=1)
-        small = int(((held > 0) & (held < field.d + 2)).sum())
-        share = float((self.labels < 0).mean())
-        return Evidence(
-            log_evidence=float(best.log_evidence(overdispersion)),
-            marginal=float(best.marginal(overdispersion)[0]),
-            jacobian=best.jacobian,
-            gain=best.gain,
-            code=best.code,
-            overdispersion=overdispersion,
-            suggested_overdispersion=estimate_overdispersion(field, best),
-            clusters=int(np.unique(self.labels[self.labels >= 0]).size),
-            noise_share=share,
-            noise=noise if share or small else "none",
-            small=small,
-            lengths=lengths,
-            unit=field.places.unit,
-            degrees_of_freedom=best.tails.degrees_of_freedom,
-            outlier_share=best.tails.share,
-            join_count_ratio=join_count_ratio(field, best),
-            scored=len(field),
-            count=self.labels.size,
-        )
+def _score(prepared: _Prepared, labels: Labels, noise: str) -> dict[str, ScoredLabelling]:
+    """Score a labelling (N,) of the user's rows, noise treated in each of the ways asked for."""
+    return score_with_noise(prepared.scoring_data, prepared.part(labels), treatments=NOISE[noise])
 
 
-def _prepare(reader: str, X: Any, positions: Any, groups: Any, metric: Any, random_state: Any) -> Subject:
+def _evidence(
+    prepared: _Prepared, labels: Labels, scored: dict[str, ScoredLabelling], overdispersion: float
+) -> Evidence:
+    """Return the evidence at this overdispersion, with noise treated in the way that has most."""
+    scoring_data = prepared.scoring_data
+    noise, best = max(scored.items(), key=lambda each: each[1].log_evidence(overdispersion))
+    lengths = np.full(prepared.columns, np.nan)
+    lengths[scoring_data.scale.columns] = correlation_lengths(scoring_data, best)
+    part = prepared.part(labels)
+    held = np.bincount(part[part >= 0], minlength=1)
+    small = int(((held > 0) & (held < scoring_data.d + 2)).sum())
+    share = float((labels < 0).mean())
+    return Evidence(
+        log_evidence=float(best.log_evidence(overdispersion)),
+        marginal=float(best.marginal(overdispersion)[0]),
+        jacobian=best.whitening_nats,
+        gain=best.tail_nats,
+        code=best.label_nats,
+        overdispersion=overdispersion,
+        suggested_overdispersion=estimate_overdispersion(scoring_data, best),
+        clusters=int(np.unique(labels[labels >= 0]).size),
+        noise_share=share,
+        noise=noise if share or small else "none",
+        small_clusters=small,
+        lengths=lengths,
+        unit=scoring_data.places.unit,
+        degrees_of_freedom=best.tails.degrees_of_freedom,
+        outlier_share=best.tails.outlier_share,
+        join_count_ratio=count_joins(scoring_data, best).ratio,
+        scored=len(scoring_data),
+        count=labels.size,
+    )
+
+
+def _prepare(reader: str, X: Any, positions: Any, groups: Any, metric: Any, random_state: Any) -> _Prepared:
     """Check observations and bring them into canonical order; keep a sample of very many."""
     given = {"metric": metric, "random_state": random_state}
     for name, value in given.items():
@@ -366,16 +368,16 @@ def _prepare(reader: str, X: Any, positions: Any, groups: Any, metric: Any, rand
     features = read_features(reader, X, ensure_min_samples=2)
     if (np.ptp(features, axis=0) == 0).all():
         raise ValueError("X: all features are constant, so there is nothing that clusters could explain")
-    check_columns(features, getattr(X, "columns", None), "wasserstein2")
+    check_columns(features, column_names(X), "wasserstein2")
     positions = align_positions(X, positions, groups, metric=metric)
     places = read_positions(positions, len(features), groups=groups, metric=metric)
     data = sort_observations(features, places, n_neighbors="auto", lags=0, seed=draw_seed(random_state))
-    most = max(MOST_SCORED, min(WHOLE, _NUMBERS // features.shape[1]))
-    rows, part = sample(data.positions, data.seed, most=most, size=min(SCORED, most))
-    field = Field.of(data.X[rows], part, seed=data.seed)
-    if field.d == 0:
+    most = max(MAX_SEARCHED_ROWS, min(MAX_CHOSEN_ON_ALL_ROWS, _NUMBERS // features.shape[1]))
+    rows, part = sample_rows(data.positions, data.seed, most=most, size=min(SCORED, most))
+    scoring_data = ScoringData.of(data.X[rows], part, seed=data.seed)
+    if scoring_data.d == 0:
         raise ValueError(f"X: all features are constant, or nearly so, in the {rows.size} observations that are scored")
-    return Subject(field, rows, data.order, features.shape[1])
+    return _Prepared(scoring_data, rows, data.order, features.shape[1])
 
 
 def _many(clusters: int) -> str:

@@ -1,4 +1,4 @@
-"""From many clusters to one: the path of merges, settled after each."""
+"""The path of merges from many clusters to one, relabelled after each merge."""
 
 from __future__ import annotations
 
@@ -6,62 +6,65 @@ import numpy as np
 
 from mcgta.kernels.evidence.cluster_evidence import merge_gains
 from mcgta.runtime.types import Labels
-from mcgta.selection.field import Field
-from mcgta.selection.relabelling import Relabelling, drop_small
-from mcgta.selection.scoring import Scored, compact, score, switch_cost
+from mcgta.selection.relabelling import Relabeller, absorb_small
+from mcgta.selection.scoring import ScoredLabelling, change_cost, renumber, score
+from mcgta.selection.scoring_data import ScoringData
 
-_FEW = 8  # clusters, from where on dependence is found anew after each merge; tails are, there and at the start
+_FEW_CLUSTERS = 8  # from where on correlations are found anew after each merge; tails are, there and at the start
+_FEW_ROUNDS = 4  # of relabelling after a merge into few clusters; otherwise there is one
 
 
 def merge_path(
-    field: Field, labels: Labels, *, temper: float = 1.0, mixed: bool = False, independent: bool = False
-) -> list[Scored]:
-    """Merge the pair of clusters that costs least evidence, settle, and so on; return every labelling on the way, scored.
+    scoring_data: ScoringData,
+    labels: Labels,
+    *,
+    likelihood_weight: float = 1.0,
+    mixed: bool = False,
+    independent: bool = False,
+) -> list[ScoredLabelling]:
+    """Merge the pair of clusters that costs least evidence, relabel, and so on; return every labelling on the way, scored.
 
-    ``temper`` and ``mixed`` are those of :class:`Relabelling`. ``independent`` takes rows of a cluster as independent.
+    ``likelihood_weight`` and ``mixed`` are those of :class:`Relabeller`. ``independent`` takes rows of a cluster as
+    independent.
     """
-    none = np.zeros(field.d, dtype=np.int64) if independent else None
-    labels = drop_small(field, compact(labels), field.d + 2)
-    found = score(field, labels, kinds=none)
-    path: list[Scored] = []
+    given = np.zeros(scoring_data.d, dtype=np.int64) if independent else None
+    labels = absorb_small(scoring_data, labels)
+    scored = score(scoring_data, labels, correlations=given)
+    path: list[ScoredLabelling] = []
     while True:
-        settling = Relabelling(field, found.kinds, found.tails, temper=temper, mixed=mixed)
-        labels = settling.settle(labels, 1 if found.clusters > _FEW + 1 else 4)
+        relabeller = Relabeller(scoring_data, scored.correlations, scored.tails, likelihood_weight, mixed)
+        rounds = 1 if scored.n_clusters > _FEW_CLUSTERS + 1 else _FEW_ROUNDS
+        labels = relabeller.relabel_until_stable(labels, rounds)
         size = int(labels.max()) + 1
-        kinds = none if size <= _FEW else found.kinds
-        found = score(field, labels, kinds=kinds, tails=None if size == _FEW else found.tails)
-        path.append(found)
-        if found.clusters == 1:
+        correlations = given if size <= _FEW_CLUSTERS else scored.correlations
+        tails = None if size == _FEW_CLUSTERS else scored.tails
+        scored = score(scoring_data, labels, correlations=correlations, tails=tails)
+        path.append(scored)
+        if scored.n_clusters == 1:
             return path
-        labels = _merged(field, found, temper, mixed)
+        labels = _merge_two(scoring_data, scored, likelihood_weight, mixed=mixed)
 
 
-def merge_down(field: Field, scored: Scored, n_clusters: int) -> Scored:
+def merge_down(scoring_data: ScoringData, scored: ScoredLabelling, n_clusters: int) -> ScoredLabelling:
     """Merge clusters, each time those that cost least evidence, until ``n_clusters`` are left; labels stay otherwise."""
-    while scored.clusters > n_clusters:
-        scored = score(field, _merged(field, scored, 1.0, mixed=False), kinds=scored.kinds, tails=scored.tails)
+    while scored.n_clusters > n_clusters:
+        labels = _merge_two(scoring_data, scored)
+        scored = score(scoring_data, labels, correlations=scored.correlations, tails=scored.tails)
     return scored
 
 
-def _merged(field: Field, found: Scored, temper: float, mixed: bool) -> Labels:
+def _merge_two(
+    scoring_data: ScoringData, scored: ScoredLabelling, likelihood_weight: float = 1.0, *, mixed: bool = False
+) -> Labels:
     """Return the labels with the two clusters merged for which the evidence is best."""
-    size = found.clusters
-    prior = found.marginal(1.0 / temper)[1]
+    size = scored.n_clusters
+    prior = scored.marginal(1.0 / likelihood_weight)[1]
+    by = (prior.strength, prior.closeness, prior.middle, prior.pooled, prior.scales)
     gains = np.empty((size, size))
-    merge_gains(
-        found.counts,
-        found.sums,
-        temper,
-        prior.strength,
-        prior.closeness,
-        prior.middle,
-        prior.pooled,
-        prior.scales,
-        gains,
-    )
+    merge_gains(scored.counts, scored.sums, likelihood_weight, *by, gains)
     if not mixed:
         changes = np.zeros((size, size))
-        np.add.at(changes, tuple(found.labels[field.edges].T), 1.0)
-        gains += switch_cost(len(field.edges), size) * (changes + changes.T)
+        np.add.at(changes, tuple(scored.labels[scoring_data.edges].T), 1.0)
+        gains += change_cost(len(scoring_data.edges), size) * (changes + changes.T)
     i, j = np.unravel_index(int(gains.argmax()), gains.shape)
-    return compact(np.where(found.labels == max(i, j), min(i, j), found.labels))
+    return renumber(np.where(scored.labels == max(i, j), min(i, j), scored.labels))

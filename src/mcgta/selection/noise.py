@@ -1,80 +1,84 @@
-"""Noise: given to the clusters that it suits best, or a cluster of its own."""
+"""Noise, assigned to the most probable clusters or taken as a cluster of its own."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from mcgta.clustering.labels import drop_small
+from mcgta.clustering.labels import small_to_noise
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.selection.field import Field
-from mcgta.selection.relabelling import Relabelling
-from mcgta.selection.relabelling import drop_small as give_up_small
-from mcgta.selection.scoring import Scored, compact, score
+from mcgta.selection.relabelling import Relabeller, absorb_small
+from mcgta.selection.sampling import LABELLED_AT_A_TIME_ROWS
+from mcgta.selection.scoring import ScoredLabelling, renumber, score
+from mcgta.selection.scoring_data import CorrelationGrid, Scale, ScoringData
 from mcgta.selection.tails import GAUSSIAN, Tails
 
-PART = 20_000
-"""Observations that are looked at together."""
+NOISE_AS_CLUSTER = "class"
+"""Noise is a cluster of its own."""
 
-CLASS = "class"
-ASSIGN = "assign"
-"""Noise as a cluster of its own, and noise given to the clusters that it suits."""
+NOISE_ASSIGNED = "assign"
+"""Noise is assigned to the clusters that suit it."""
 
 
 def assign_noise(features: Array, places: Positions, labels: Labels) -> Labels:
-    """Give noise to clusters, of which there must be one; observations in canonical order, ``PART`` at a time.
+    """Assign noise to clusters, of which there must be one, some observations at a time; all are in canonical order.
 
-    Features are taken as independent of each other's neighbours, with the tails that suit the clusters best.
+    Rows are taken as independent of their neighbours, with the tails that suit the clusters best.
     """
-    found = labels.copy()
-    like: Field | None = None
-    for start in range(0, len(places), PART):
-        rows = np.arange(start, min(start + PART, len(places)))
+    assigned = labels.copy()
+    scale: Scale | None = None
+    grid: CorrelationGrid | None = None
+    for start in range(0, len(places), LABELLED_AT_A_TIME_ROWS):
+        rows = np.arange(start, min(start + LABELLED_AT_A_TIME_ROWS, len(places)))
         inside = labels[rows]
         if (inside >= 0).all() or (inside < 0).all():
             continue
-        field = Field.of(features[rows], places.take(rows), like=like)
-        like = field
-        independent = np.zeros(field.d, dtype=np.int64)
-        tails = score(field, compact(inside + 1), kinds=independent).tails
-        found[rows] = settle_noise(field, inside, independent, tails)
-    left = np.flatnonzero(found < 0)  # parts without any cluster
+        scoring_data = ScoringData.of(features[rows], places.take(rows), scale=scale, correlation_grid=grid)
+        scale = scoring_data.scale
+        grid = scoring_data.correlation_grid
+        independent = np.zeros(scoring_data.d, dtype=np.int64)
+        tails = score(scoring_data, renumber(inside + 1), correlations=independent).tails
+        assigned[rows] = assign_noise_rows(scoring_data, inside, independent, tails)
+    left = np.flatnonzero(assigned < 0)  # parts without any cluster
     if left.size:
-        known = np.flatnonzero(found >= 0)
-        found[left] = found[known[np.minimum(np.searchsorted(known, left), known.size - 1)]]
-    return found
+        known = np.flatnonzero(assigned >= 0)
+        assigned[left] = assigned[known[np.minimum(np.searchsorted(known, left), known.size - 1)]]
+    return assigned
 
 
-def settle_noise(field: Field, labels: Labels, kinds: Index, tails: Tails = GAUSSIAN) -> Labels:
-    """Give noise to the clusters that it suits best; there must be one, and clusters that are there are numbered anyhow."""
+def assign_noise_rows(
+    scoring_data: ScoringData, labels: Labels, correlations: Index, tails: Tails = GAUSSIAN
+) -> Labels:
+    """Assign noise to the clusters that suit it; there must be one, and cluster numbers need not be consecutive."""
     rows = np.flatnonzero(labels >= 0)
     present = np.unique(labels[rows])
-    near = np.minimum(np.searchsorted(rows, np.arange(labels.size)), rows.size - 1)
-    suited = Relabelling(field, kinds, tails).suit_some(rows, np.searchsorted(present, labels[rows]), near)
-    return np.where(labels >= 0, labels, present[suited])
+    nearest = np.minimum(np.searchsorted(rows, np.arange(labels.size)), rows.size - 1)
+    relabeller = Relabeller(scoring_data, correlations, tails)
+    assigned = relabeller.assign_from(rows, np.searchsorted(present, labels[rows]), nearest)
+    return np.where(labels >= 0, labels, present[assigned])
 
 
-def score_each_way(
-    field: Field,
+def score_with_noise(
+    scoring_data: ScoringData,
     labels: Labels,
     *,
-    ways: tuple[str, ...] = (CLASS, ASSIGN),
-    kinds: Index | None = None,
+    treatments: tuple[str, ...] = (NOISE_AS_CLUSTER, NOISE_ASSIGNED),
+    correlations: Index | None = None,
     tails: Tails | None = None,
-) -> dict[str, Scored]:
-    """Score a labelling, in which negative labels are noise, in each of some ways to treat noise; in one if all are the same.
+) -> dict[str, ScoredLabelling]:
+    """Score a labelling, in which negative labels are noise, by each treatment of noise; by one if all come to the same.
 
     Clusters of fewer than d + 2 rows, too few for a covariance, are noise. So few rows of noise are no cluster of their own,
-    either, and go with the nearest that is in one. ``kinds`` and ``tails`` are those of :func:`score`.
+    either, and go with the nearest that is in one. ``correlations`` and ``tails`` are those of :func:`score`.
     """
-    labels = drop_small(labels, field.d + 2)
+    labels = small_to_noise(labels, scoring_data.d + 2)
     noise = labels < 0
-    whole = give_up_small(field, compact(labels + 1), field.d + 2)
-    apart = score(field, whole, kinds=kinds, tails=tails)
+    as_cluster = absorb_small(scoring_data, labels + 1)
+    scored = score(scoring_data, as_cluster, correlations=correlations, tails=tails)
     if not noise.any() or noise.all():
-        return {CLASS: apart}
-    found = {CLASS: apart} if CLASS in ways else {}
-    if ASSIGN in ways:
-        settled = settle_noise(field, labels, apart.kinds, apart.tails)
-        found[ASSIGN] = score(field, settled, kinds=kinds, tails=tails)
-    return found
+        return {NOISE_AS_CLUSTER: scored}
+    by_treatment = {NOISE_AS_CLUSTER: scored} if NOISE_AS_CLUSTER in treatments else {}
+    if NOISE_ASSIGNED in treatments:
+        assigned = assign_noise_rows(scoring_data, labels, scored.correlations, scored.tails)
+        by_treatment[NOISE_ASSIGNED] = score(scoring_data, assigned, correlations=correlations, tails=tails)
+    return by_treatment

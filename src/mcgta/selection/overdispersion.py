@@ -1,48 +1,49 @@
-"""How much of the evidence to believe, where the model is not quite right."""
+"""Overdispersion: how many observations count as one, where the model is not quite right."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mcgta.runtime.types import Array, Index
-from mcgta.selection.field import Field
-from mcgta.selection.scoring import Scored, compact, estimate, fit_tails
+from mcgta.selection.scoring import ScoredLabelling, fit_clusters, renumber
+from mcgta.selection.scoring_data import ScoringData
 
-BLOCKS = (40, 80, 160)
-"""Sizes of the blocks, in observations."""
+BLOCK_ROWS = (40, 80, 160)
+"""Observations of the blocks that scores are summed over."""
 
 
-def estimate_overdispersion(field: Field, scored: Scored) -> float:
+def estimate_overdispersion(scoring_data: ScoringData, scored: ScoredLabelling) -> float:
     """Return how many observations count as one: the variance of scores summed over blocks, over what it is if independent.
 
     Scores are the derivatives of a row's log density with respect to its cluster's mean and covariance. Under the model they
-    are independent; what the model does not know of (slow changes within clusters, other kinds of dependence) makes those of a
+    are independent; what the model does not know of (slow changes within clusters, other correlations) makes those of a
     block alike. The ratio is averaged over parameters, and the largest of several sizes of blocks is taken.
     """
-    y, w, _ = field.whiten_by(scored.labels, scored.kinds)
-    prior = scored.marginal()[1]
-    start = estimate(scored.counts, scored.sums, prior)
-    _, clusters, weights = fit_tails(y, w, scored.labels, scored.counts, prior, start, scored.tails)
-    upper = np.triu_indices(field.d)
+    whitened = scoring_data.whiten_by(scored.labels, scored.correlations)
+    fitted = fit_clusters(whitened, scored.labels, scored.tails, scored.marginal()[1])
+    clusters = fitted.gaussians
+    upper = np.triu_indices(scoring_data.d)
     scores: list[tuple[Index, Array]] = []
-    for k in range(scored.clusters):
+    for k in range(scored.n_clusters):
         rows = np.flatnonzero(scored.labels == k)
-        off = (clusters.inverse[k] @ (y[:, rows] - w[:, rows] * clusters.means[k][:, None])).T
-        pulled = weights[rows, None] * off
+        centered = whitened.rows[:, rows] - whitened.weights[:, rows] * clusters.means[k][:, None]
+        off = (clusters.inverse[k] @ centered).T
+        pulled = fitted.weights[rows, None] * off
         both = np.column_stack([pulled, pulled[:, upper[0]] * off[:, upper[1]]])
         scores.append((rows, both - both.mean(axis=0)))
-    return max(1.0, *(_ratio(field, scores, size) for size in BLOCKS))
+    return max(1.0, *(_variance_ratio(scoring_data, scores, size) for size in BLOCK_ROWS))
 
 
-def _ratio(field: Field, scores: list[tuple[Index, Array]], size: int) -> float:
-    pieces = field.pieces(size)
+def _variance_ratio(scoring_data: ScoringData, scores: list[tuple[Index, Array]], size: int) -> float:
+    """Return the variance of scores summed over blocks of ``size`` rows, over that of single ones, averaged over parameters."""
+    blocks = scoring_data.blocks(size)
     summed = np.zeros(scores[0][1].shape[1])
     single = np.zeros_like(summed)
     for rows, part in scores:
-        block = compact(pieces[rows])
+        block = renumber(blocks[rows])
         held = np.bincount(block)
         spread = 1.0 - float((held**2).sum()) / rows.size**2  # what centring takes away
-        if spread < 0.5 or rows.size < 3 * field.d:
+        if spread < 0.5 or rows.size < 3 * scoring_data.d:
             continue
         order = np.argsort(block, kind="stable")
         sums = np.add.reduceat(part[order], np.r_[0, np.cumsum(held)[:-1]], axis=0)

@@ -5,106 +5,159 @@ from __future__ import annotations
 import numpy as np
 
 from mcgta.kernels.evidence.chances import path_chances, sweep_chances
+from mcgta.kernels.evidence.shares import local_shares
 from mcgta.kernels.simd.compiled import native
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.selection.cluster_models import ClusterModels, shares_of
-from mcgta.selection.field import LISTED, neighbours
-from mcgta.selection.relabelling import weigh_agreement
-from mcgta.selection.search import PART
+from mcgta.selection.cluster_models import ClusterModels, cluster_shares
+from mcgta.selection.relabelling import POTTS_NEIGHBORS
+from mcgta.selection.sampling import LABELLED_AT_A_TIME_ROWS
+from mcgta.selection.scoring_data import LISTED_NEIGHBORS, nearest_neighbors
 
-_NEIGHBORS_THAT_COUNT = 8
-_SWEEPS = 20
-_SETTLED = 1e-4  # change of a probability that is none
+_MEAN_FIELD_SWEEPS = 20
+_STABLE_CHANGE = 1e-4  # of a probability
+_PREDICTION_ROUNDS = 2  # of predicting observations from those that have the same label
+_OVERLAP_STEPS = 20
 
 
 def membership_probabilities(
-    features: Array, places: Positions, labels: Labels, clusters: ClusterModels | None, *, seed: int
+    features: Array, places: Positions, labels: Labels, clusters: ClusterModels | None
 ) -> Array:
     """Return the (N, K) probabilities of clusters 0 ... K - 1 for observations in canonical order, given a labelling.
 
     The clusters are taken as known; without any, probabilities are their shares. Noise, labelled -1, has probabilities, too.
     Along time these are sums over all labellings, each change of label at the cost that it has in the search, and with log
     densities over the overdispersion. Elsewhere they are those of a mean field that begins with the labels: neighbours
-    suggest their own labels, the more so the more they agree throughout. Along time about as many observations are right as
-    the probabilities say; mean fields are too sure of themselves. Where labels are mixed, have little to do with position,
-    they are those of a mixture, each observation by itself.
+    suggest their own labels, the more so the more they agree throughout. Where regions overlap they are those that labels were
+    resolved by. Along time about as many observations are right as the probabilities say; mean fields are too sure of
+    themselves. Where labels are mixed, have little to do with position, each observation has those of a mixture, by itself.
     """
     labels = native(labels, np.int64)
     size = int(labels.max(initial=-1)) + 1
     if size < 2:
         return np.ones((labels.size, size))
     if clusters is None:
-        return np.tile(shares_of(labels), (labels.size, 1))
+        return np.tile(cluster_shares(labels), (labels.size, 1))
     if clusters.mixed:
-        return normalise(clusters.log_densities(features) + clusters.log_shares)
+        return softmax_rows(clusters.log_densities(features) + clusters.log_shares)
     if places.is_chain:
-        return chances_along(clusters, features, places)
-    return chances_around(clusters, features, places, labels, seed)
+        return forward_backward(clusters, features, places)
+    return mean_field(clusters, features, places, labels)
 
 
-def chances_along(clusters: ClusterModels, features: Array, places: Positions) -> Array:
-    """Return probabilities along series."""
+def forward_backward(clusters: ClusterModels, features: Array, places: Positions) -> Array:
+    """Return probabilities along series, by the forward-backward algorithm."""
     count = len(features)
     enter = np.empty((count, len(clusters)))
     stay = enter if clusters.independent else np.empty((count, len(clusters)))
-    for start in range(0, count, PART):
-        stop = min(start + PART, count)
-        begin = max(start - LISTED, 0)  # with all that the first is predicted from
+    for start in range(0, count, LABELLED_AT_A_TIME_ROWS):
+        stop = min(start + LABELLED_AT_A_TIME_ROWS, count)
+        begin = max(start - LISTED_NEIGHBORS, 0)  # with all that the first is predicted from
         rows = np.arange(begin, stop)
-        densities = clusters.relabelling(features[rows], places.take(rows)).along(clusters.gaussians)
+        densities = clusters.relabeller(features[rows], places.take(rows)).series_log_densities(clusters.gaussians)
         for whole, part in zip((stay, enter), densities, strict=True):
             whole[start:stop] = part[start - begin :]
     first = np.r_[True, places.groups[1:] != places.groups[:-1]]
-    chances = np.empty((count, len(clusters)))
-    path_chances(stay, enter, first, clusters.change_cost, chances)
-    return chances
+    probabilities = np.empty((count, len(clusters)))
+    path_chances(stay, enter, first, clusters.change_cost, probabilities)
+    return probabilities
 
 
-def chances_around(clusters: ClusterModels, features: Array, places: Positions, labels: Labels, seed: int) -> Array:
-    """Return probabilities by what is near, in space or by given distances."""
-    near = neighbours(places, LISTED + 1)[0]
+def mean_field(
+    clusters: ClusterModels, features: Array, places: Positions, labels: Labels, *, certain: bool = False
+) -> Array:
+    """Return probabilities by a mean field over neighbours, in space or by given distances, beginning with labels; -1 is none.
+
+    With ``certain`` labels that are there have probability one throughout, and others are to be found.
+    """
+    if clusters.overlap:
+        return _overlap_probabilities(clusters, features, places, labels, certain=certain)
+    near = nearest_neighbors(places, LISTED_NEIGHBORS + 1)[0]
+    beside = native(near[:, :POTTS_NEIGHBORS], np.int64)
+    current = labels
+    probabilities: Array = np.empty((labels.size, len(clusters)))
+    for _ in range(_PREDICTION_ROUNDS if certain and not clusters.independent else 1):
+        log_densities = _predicted_log_densities(clusters, features, places, current, near)
+        forbid_absent_clusters(log_densities, near, labels)
+        if certain:
+            keep_to(log_densities, labels)
+        probabilities = iterate_mean_field(
+            log_densities, beside, clusters.agreement, _with_labels(softmax_rows(log_densities.copy()), labels)
+        )
+        current = native(probabilities.argmax(axis=1), np.int64)
+    return probabilities
+
+
+def _predicted_log_densities(
+    clusters: ClusterModels, features: Array, places: Positions, labels: Labels, near: Index
+) -> Array:
+    """Return (N, K) log densities over the overdispersion, predicted from those of each cluster that are near."""
     if clusters.independent:
-        worth = (1.0 / clusters.overdispersion) * clusters.log_densities(features)
-    else:
-        worth = np.empty((len(features), len(clusters)))
-        for start in range(0, len(features), PART):
-            part = np.arange(start, min(start + PART, len(features)))
-            rows = np.unique(np.append(part, near[part][near[part] >= 0]))  # with all that these are predicted from
-            prepared = clusters.relabelling(features[rows], places.take(rows))
-            worth[part] = prepared.around(labels[rows], clusters.gaussians)[np.searchsorted(rows, part)]
-    leave_out_far(worth, near, labels)
-    known = np.flatnonzero(labels >= 0)
-    if known.size > PART:
-        known = np.sort(np.random.default_rng(seed).permutation(known)[:PART])
-    beside = native(near[:, :_NEIGHBORS_THAT_COUNT], np.int64)
-    agreement = weigh_agreement(beside[known], labels[known], labels)
-    chances = normalise(worth.copy())
+        return (1.0 / clusters.overdispersion) * clusters.log_densities(features)
+    log_densities = np.empty((len(features), len(clusters)))
+    for start in range(0, len(features), LABELLED_AT_A_TIME_ROWS):
+        part = np.arange(start, min(start + LABELLED_AT_A_TIME_ROWS, len(features)))
+        rows = np.unique(np.append(part, near[part][near[part] >= 0]))  # with all that these are predicted from
+        relabeller = clusters.relabeller(features[rows], places.take(rows))
+        around = relabeller.neighbor_log_densities(labels[rows], clusters.gaussians)
+        log_densities[part] = around[np.searchsorted(rows, part)]
+    return log_densities
+
+
+def _overlap_probabilities(
+    clusters: ClusterModels, features: Array, places: Positions, labels: Labels, *, certain: bool
+) -> Array:
+    """Return probabilities where regions overlap: by the features, and by the shares of clusters among many neighbours."""
+    near = nearest_neighbors(places, clusters.overlap + 1)[0]
+    near = native(np.where(near >= 0, near, labels.size), np.int64)  # the row after the last counts for nothing
+    likely = clusters.log_densities(features)
+    likely = np.exp(likely - likely.max(axis=1, keepdims=True))
+    probabilities = np.vstack([np.tile(np.exp(clusters.log_shares), (labels.size, 1)), np.zeros(len(clusters))])
+    rows = _with_labels(probabilities[:-1], labels)
+    shares = np.empty_like(likely)
+    for _ in range(_OVERLAP_STEPS):
+        local_shares(near, clusters.overlap, probabilities, shares)
+        shares *= likely
+        rows[:] = shares / shares.sum(axis=1, keepdims=True)
+        if certain:
+            _with_labels(rows, labels)
+    return rows
+
+
+def _with_labels(probabilities: Array, labels: Labels) -> Array:
+    """Make labels that are there certain, in place."""
     rows = np.flatnonzero(labels >= 0)
-    chances[rows] = 0.0
-    chances[rows, labels[rows]] = 1.0
-    return sweep(worth, beside, agreement, chances)
+    probabilities[rows] = 0.0
+    probabilities[rows, labels[rows]] = 1.0
+    return probabilities
 
 
-def sweep(worth: Array, beside: Index, agreement: float, chances: Array) -> Array:
-    """Let rows suggest their labels to their neighbours until probabilities change no more; ``chances`` is written to."""
-    for _ in range(_SWEEPS):
-        if sweep_chances(worth, beside, agreement, chances) < _SETTLED:
+def keep_to(log_densities: Array, labels: Labels) -> None:
+    """Make all clusters but that of a label impossible, in place; -1 is no label."""
+    rows = np.flatnonzero(labels >= 0)
+    log_densities[rows] = -np.inf
+    log_densities[rows, labels[rows]] = 0.0
+
+
+def iterate_mean_field(log_densities: Array, beside: Index, agreement: float, probabilities: Array) -> Array:
+    """Let rows suggest their labels to their neighbours until probabilities change no more; ``probabilities`` is written to."""
+    for _ in range(_MEAN_FIELD_SWEEPS):
+        if sweep_chances(log_densities, beside, agreement, probabilities) < _STABLE_CHANGE:
             break
-    return chances
+    return probabilities
 
 
-def leave_out_far(worth: Array, near: Index, labels: Labels) -> None:
+def forbid_absent_clusters(log_densities: Array, near: Index, labels: Labels) -> None:
     """Make clusters impossible for observations that have none of them near, as the search does; unless all are noise there."""
-    possible = np.zeros(worth.shape, dtype=bool)
+    possible = np.zeros(log_densities.shape, dtype=bool)
     for listed in (*near.T, np.arange(labels.size)):
         rows = np.flatnonzero((listed >= 0) & (labels[listed] >= 0))
         possible[rows, labels[listed[rows]]] = True
     possible[~possible.any(axis=1)] = True
-    worth[~possible] = -np.inf
+    log_densities[~possible] = -np.inf
 
 
-def normalise(logs: Array) -> Array:
+def softmax_rows(logs: Array) -> Array:
     """Turn logs into numbers with sum one in each row, in place."""
     logs -= logs.max(axis=1, keepdims=True)
     np.exp(logs, out=logs)

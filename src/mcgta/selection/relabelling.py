@@ -1,191 +1,173 @@
-"""Labels and clusters, each settled given the other."""
+"""Labels and clusters, each found given the other."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
 from mcgta.kernels.evidence.relabel import best_path, squared_distances, visit
+from mcgta.kernels.evidence.whitening import NEAR
 from mcgta.kernels.simd.compiled import native
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.selection.field import Field
-from mcgta.selection.scoring import (
-    Gaussians,
-    add_up,
-    best_prior,
-    compact,
-    estimate,
-    fit_tails,
-    switch_cost,
-)
+from mcgta.selection.scoring import Gaussians, change_cost, fit_clusters, renumber
+from mcgta.selection.scoring_data import ScoringData, Whitened
 from mcgta.selection.tails import Tails
 
-_SWEEPS = 4
-_PREDICTED_FROM = 8
+POTTS_NEIGHBORS = 8
+"""Nearest rows whose labels count in a Potts model."""
+
+RELABEL_STEPS = 2
+"""Steps of fitting tails to the clusters of a labelling that is about to change."""
+
+_POTTS_SWEEPS = 4
 
 
-class Relabelling:
-    """Relabelling with one kind of dependence for each feature and one kind of tails.
+@dataclass(frozen=True, eq=False)
+class Relabeller:
+    """Gives rows the labels that suit given clusters best.
 
-    ``temper`` multiplies the rows' log densities: below 1 it takes more of them to change a label. ``mixed`` leaves position
-    out of account.
+    Attributes
+    ----------
+    scoring_data : the rows
+    correlations : (d,) row of the correlation grid for each feature
+    tails : of all clusters
+    likelihood_weight : factor of the rows' log densities; below 1 it takes more rows to change a label
+    mixed : whether labels have little to do with position, which then does not count
     """
 
-    def __init__(self, field: Field, kinds: Index, tails: Tails, *, temper: float = 1.0, mixed: bool = False) -> None:
-        self.field = field
-        self.kinds = kinds
-        self.tails = tails
-        self.temper = temper
-        self.mixed = mixed
-        self.plain = bool((kinds == 0).all())
+    scoring_data: ScoringData
+    correlations: Index
+    tails: Tails
+    likelihood_weight: float = 1.0
+    mixed: bool = False
 
-    @cached_property
-    def apart(self) -> tuple[Array, Array, Array]:
-        """All rows whitened as if they were of one cluster."""
-        return self.field.apart(self.kinds)
+    @property
+    def independent(self) -> bool:
+        """Whether rows are independent of their neighbours, but for the label."""
+        return bool((self.correlations == 0).all())
 
-    def estimate(self, labels: Labels) -> tuple[Gaussians, Array]:
-        """Return the clusters of a labelling, and their sizes."""
-        counts = np.bincount(labels).astype(np.float64)
-        y, w, _ = self.field.whiten_by(labels, self.kinds)
-        sums = add_up(y, w, labels, counts.size)
-        prior = best_prior(counts, sums, 1.0, coarse=True)[1]
-        start = estimate(counts, sums, prior)
-        return fit_tails(y, w, labels, counts, prior, start, self.tails, 2)[1], counts
-
-    def carry(self, rows: Index, labels: Labels, near: Index) -> Labels:
-        """Return labels for all, given those of some ``rows``; ``near`` says which of these is near each observation.
-
-        Clusters too small to have a covariance are given up.
-        """
-        return drop_small(self.field, compact(self.suit_some(rows, labels, near)), self.field.d + 2)
-
-    def suit_some(self, rows: Index, labels: Labels, near: Index) -> Labels:
-        """Return the labels that suit all observations best, given the labels 0 ... K - 1 of some ``rows``."""
-        counts = np.bincount(labels).astype(np.float64)
-        y, w = (native(part[:, rows]) for part in self.apart[:2])
-        sums = add_up(y, w, labels, counts.size)
-        prior = best_prior(counts, sums, 1.0, coarse=True)[1]
-        clusters = fit_tails(y, w, labels, counts, prior, estimate(counts, sums, prior), self.tails)[1]
-        return self.suit(labels[near], clusters, counts)
-
-    def relabel(self, labels: Labels) -> Labels:
-        """Return the labels that suit the clusters of a labelling best."""
-        return self.suit(labels, *self.estimate(labels))
-
-    def suit(self, labels: Labels, clusters: Gaussians, counts: Array) -> Labels:
-        """Return the labels that suit given clusters best, beginning with ``labels`` where order matters."""
-        if self.field.chain and not self.mixed:
-            return self._along(clusters)
-        if self.mixed and self.plain:
-            X = self.field.X
-            shares = np.log((counts + 0.5) / (counts.sum() + 0.5 * counts.size))
-            return np.asarray((self._densities(X, np.ones_like(X), clusters) + shares).argmax(axis=1))
-        return self._around(labels, clusters, counts)
-
-    def settle(self, labels: Labels, rounds: int) -> Labels:
+    def relabel_until_stable(self, labels: Labels, rounds: int) -> Labels:
         """Relabel until nothing changes, or that many times. Clusters too small to have a covariance are given up."""
-        labels = compact(labels)
+        labels = renumber(labels)
         for _ in range(rounds):
             if labels.max() == 0:
                 break
-            found = drop_small(self.field, compact(self.relabel(labels)), self.field.d + 2)
-            if np.array_equal(found, labels):
+            whitened = self.scoring_data.whiten_by(labels, self.correlations)
+            fitted = fit_clusters(whitened, labels, self.tails, steps=RELABEL_STEPS)
+            changed = absorb_small(self.scoring_data, self.assign(labels, fitted.gaussians, fitted.counts))
+            if np.array_equal(changed, labels):
                 break
-            labels = found
+            labels = changed
         return labels
 
-    def along(self, clusters: Gaussians) -> tuple[Array, Array]:
+    def assign_from(self, rows: Index, labels: Labels, nearest: Index) -> Labels:
+        """Assign all rows, given labels 0 ... K - 1 of some ``rows``; ``nearest`` (N,) is the nearest of these to each row."""
+        whitened = self.scoring_data.whiten_as_one(self.correlations)
+        some = Whitened(
+            native(whitened.rows[:, rows]), native(whitened.weights[:, rows]), native(whitened.log_scales[rows])
+        )
+        fitted = fit_clusters(some, labels, self.tails)
+        return self.assign(labels[nearest], fitted.gaussians, fitted.counts)
+
+    def assign(self, labels: Labels, clusters: Gaussians, counts: Array) -> Labels:
+        """Assign all rows to given clusters: by Viterbi's algorithm along series, by a Potts model elsewhere, or a mixture.
+
+        The Potts model begins with ``labels``. ``counts`` (K,) are the sizes of clusters, which count in a mixture.
+        """
+        scoring_data = self.scoring_data
+        if scoring_data.chain and not self.mixed:
+            assigned = np.empty(len(scoring_data), dtype=np.int64)
+            cost = change_cost(len(scoring_data.edges), clusters.log_root.size)
+            best_path(*self.series_log_densities(clusters), scoring_data.series_starts, cost, assigned)
+            return assigned
+        if not self.mixed:
+            agreement = potts_weight(scoring_data.neighbors[:, :POTTS_NEIGHBORS], labels, labels)
+            return self._assign_by_neighbors(labels, clusters, agreement, np.zeros(counts.size))
+        log_shares = np.log((counts + 0.5) / (counts.sum() + 0.5 * counts.size))
+        if self.independent:
+            densities = cluster_log_densities(scoring_data.unwhitened, clusters, self.tails)
+            return np.asarray((densities + log_shares).argmax(axis=1))
+        return self._assign_by_neighbors(labels, clusters, 0.0, log_shares)
+
+    def series_log_densities(self, clusters: Gaussians) -> tuple[Array, Array]:
         """Return (N, K) log densities of rows of series: of those whose predecessor is of the cluster too, and of others."""
-        field = self.field
-        y, w, log_s = self.apart
-        enter = self.temper * self._densities(field.X, np.ones_like(field.X), clusters)
-        return enter if self.plain else self.temper * (self._densities(y, w, clusters) - log_s[:, None]), enter
+        enter = self.likelihood_weight * cluster_log_densities(self.scoring_data.unwhitened, clusters, self.tails)
+        if self.independent:
+            return enter, enter
+        whitened = self.scoring_data.whiten_as_one(self.correlations)
+        stay = cluster_log_densities(whitened, clusters, self.tails) - whitened.log_scales[:, None]
+        return self.likelihood_weight * stay, enter
 
-    def around(self, labels: Labels, clusters: Gaussians) -> Array:
-        """Return (N, K) log densities of rows, predicted from those of each cluster that are near them; -1 is no cluster."""
-        field, lists = self.field, self.field.around
-        if self.plain:
-            return self.temper * self._densities(field.X, np.ones_like(field.X), clusters)
-        near = np.where(lists.listed >= 0, labels[lists.listed], -1)
-        found = np.empty((len(field), clusters.log_root.size))
-        for k in range(found.shape[1]):
-            order = np.argsort(near != k, axis=1, kind="stable")[:, :_PREDICTED_FROM]
-            chosen = np.where(np.take_along_axis(near, order, 1) == k, order, -1)
-            y, w, log_s = field.whiten_around(chosen, self.kinds)
+    def neighbor_log_densities(self, labels: Labels, clusters: Gaussians) -> Array:
+        """Return (N, K) log densities of rows, predicted from their neighbours of each cluster; label -1 is no cluster."""
+        if self.independent:
+            return self.likelihood_weight * cluster_log_densities(self.scoring_data.unwhitened, clusters, self.tails)
+        neighbors = self.scoring_data.neighbors
+        beside = np.where(neighbors >= 0, labels[neighbors], -1)
+        densities = np.empty((len(self.scoring_data), clusters.log_root.size))
+        for k in range(densities.shape[1]):
+            order = np.argsort(beside != k, axis=1, kind="stable")[:, :NEAR]
+            chosen = np.where(np.take_along_axis(beside, order, 1) == k, order, -1)
+            whitened = self.scoring_data.whiten_from_neighbors(chosen, self.correlations)
             one = Gaussians(clusters.means[k : k + 1], clusters.inverse[k : k + 1], clusters.log_root[k : k + 1])
-            found[:, k] = self.temper * (self._densities(y, w, one)[:, 0] - log_s)
-        return found
+            given = cluster_log_densities(whitened, one, self.tails)[:, 0] - whitened.log_scales
+            densities[:, k] = self.likelihood_weight * given
+        return densities
 
-    def _along(self, clusters: Gaussians) -> Labels:
-        labels = np.empty(len(self.field), dtype=np.int64)
-        cost = switch_cost(len(self.field.edges), clusters.log_root.size)
-        best_path(*self.along(clusters), self.field.first, cost, labels)
-        return labels
-
-    def _densities(self, y: Array, w: Array, clusters: Gaussians) -> Array:
-        return log_densities(y, w, clusters, self.tails)
-
-    def _around(self, labels: Labels, clusters: Gaussians, counts: Array) -> Labels:
-        field = self.field
-        found = labels.copy()
-        used, which = np.unique(self.kinds, return_inverse=True)
-        by = field.dependence.take(used)
-        together = 0.0 if self.mixed else cohesion(field, labels)
-        shares = np.log((counts + 0.5) / (counts.sum() + 0.5 * counts.size)) if self.mixed else np.zeros(counts.size)
-        lists = field.around
-        for _ in range(_SWEEPS):
+    def _assign_by_neighbors(self, labels: Labels, clusters: Gaussians, agreement: float, log_shares: Array) -> Labels:
+        """Visit row after row, each given the labels of its neighbours, until nothing changes, or some times."""
+        assigned = labels.copy()
+        used, which = np.unique(self.correlations, return_inverse=True)
+        grid = self.scoring_data.correlation_grid.take(used)
+        lists = self.scoring_data.neighbor_lists
+        for _ in range(_POTTS_SWEEPS):
             changed = visit(
-                field.X,
-                lists.listed,
-                lists.gaps,
-                lists.between,
+                self.scoring_data.X,
+                lists.rows,
+                lists.distances,
+                lists.pair_distances,
                 clusters.means,
                 clusters.inverse,
                 clusters.log_root,
                 which.astype(np.int64),
-                by.kinds,
-                by.lengths,
-                by.nuggets,
+                grid.families,
+                grid.lengths,
+                grid.nuggets,
                 self.tails.degrees_of_freedom,
-                self.tails.share,
-                self.tails.spread,
-                together,
-                shares,
-                self.temper,
-                _PREDICTED_FROM,
-                found,
+                self.tails.outlier_share,
+                self.tails.outlier_spread,
+                agreement,
+                log_shares,
+                self.likelihood_weight,
+                NEAR,
+                assigned,
             )
             if changed == 0:
                 break
-        return found
+        return assigned
 
 
-def log_densities(y: Array, w: Array, clusters: Gaussians, tails: Tails) -> Array:
-    """Return the (N, K) log densities of whitened rows (d, N) under each cluster, whose mean counts w times."""
-    out = np.empty((y.shape[1], clusters.log_root.size))
-    squared_distances(y, w, clusters.means, clusters.inverse, out)
-    return tails.log_density(out, y.shape[0]) - clusters.log_root
+def cluster_log_densities(whitened: Whitened, clusters: Gaussians, tails: Tails) -> Array:
+    """Return the (N, K) log densities of whitened rows under each cluster."""
+    out = np.empty((whitened.rows.shape[1], clusters.log_root.size))
+    squared_distances(whitened.rows, whitened.weights, clusters.means, clusters.inverse, out)
+    return tails.log_density(out, whitened.rows.shape[0]) - clusters.log_root
 
 
-def cohesion(field: Field, labels: Labels) -> float:
-    """Estimate how much neighbours agree in label: the weight of the share of the eight nearest in a Potts model.
+def potts_weight(neighbors: Index, own_labels: Labels, labels: Labels) -> float:
+    """Estimate how much neighbours agree in label: the weight of the share of neighbours with a label in a Potts model.
 
-    By pseudo-likelihood (Besag 1975), with Newton steps.
+    By pseudo-likelihood (Besag 1975), with Newton steps, from some rows with ``own_labels`` and their ``neighbors``, which are
+    numbers of ``labels``; -1 is no neighbour, or no label.
     """
-    return weigh_agreement(field.near[:, :8], labels, labels)
-
-
-def weigh_agreement(listed: Index, of: Labels, labels: Labels) -> float:
-    """Estimate the weight of neighbours from rows with labels ``of`` and the rows ``listed`` beside them; -1 is no label."""
-    share = np.zeros((of.size, int(labels.max()) + 1))
-    near = np.where(listed >= 0, labels[listed], -1)
+    share = np.zeros((own_labels.size, int(labels.max()) + 1))
+    near = np.where(neighbors >= 0, labels[neighbors], -1)
     number = np.maximum((near >= 0).sum(axis=1), 1)
-    for p in range(listed.shape[1]):
+    for p in range(neighbors.shape[1]):
         rows = np.flatnonzero(near[:, p] >= 0)
         share[rows, near[rows, p]] += 1.0 / number[rows]
-    own = share[np.arange(of.size), of]
+    own = share[np.arange(own_labels.size), own_labels]
     weight = 3.0
     for _ in range(25):
         chance = np.exp(weight * (share - share.max(axis=1, keepdims=True)))
@@ -199,24 +181,25 @@ def weigh_agreement(listed: Index, of: Labels, labels: Labels) -> float:
     return weight
 
 
-def drop_small(field: Field, labels: Labels, least: int) -> Labels:
-    """Give the rows of clusters with fewer than ``least`` rows to those of their nearest that are of a larger one."""
+def absorb_small(scoring_data: ScoringData, labels: Labels) -> Labels:
+    """Renumber clusters, and give those too small to have a covariance, of fewer than d + 2 rows, to their neighbours."""
+    labels = renumber(labels)
     counts = np.bincount(labels)
-    small = counts < least
+    small = counts < scoring_data.d + 2
     if not small.any():
         return labels
     if small.all():
         return np.zeros_like(labels)
-    found = labels.copy()
-    listed = field.near
+    absorbed = labels.copy()
+    neighbors = scoring_data.neighbors
     while True:
-        rows = np.flatnonzero(small[found])
+        rows = np.flatnonzero(small[absorbed])
         if rows.size == 0:
             break
-        good = (listed[rows] >= 0) & ~small[found[listed[rows]]]
+        good = (neighbors[rows] >= 0) & ~small[absorbed[neighbors[rows]]]
         some = good.any(axis=1)
         if not some.any():
-            found[rows] = int(np.argmax(np.where(small, 0, counts)))
+            absorbed[rows] = int(np.argmax(np.where(small, 0, counts)))
             break
-        found[rows[some]] = found[listed[rows[some], good[some].argmax(axis=1)]]
-    return compact(found)
+        absorbed[rows[some]] = absorbed[neighbors[rows[some], good[some].argmax(axis=1)]]
+    return renumber(absorbed)

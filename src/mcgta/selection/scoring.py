@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaln
@@ -13,11 +12,14 @@ from mcgta.kernels.evidence.cluster_evidence import CLOSENESS, STRENGTHS, margin
 from mcgta.kernels.evidence.relabel import own_distances
 from mcgta.kernels.evidence.whitening import profile
 from mcgta.kernels.simd.compiled import native
+from mcgta.runtime.cached import cached_property
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.selection.field import Field, gather
-from mcgta.selection.tails import GAUSSIAN, HEAVY, STRAY, Tails
+from mcgta.selection.scoring_data import ScoringData, Whitened
+from mcgta.selection.tails import GAUSSIAN, STUDENT_T, WITH_OUTLIERS, Tails
 
-_STEPS = 3  # of fitting Student's t
+_TAIL_STEPS = 3  # of fitting tails, each with the weights of the one before
+_COARSE_STRENGTHS = STRENGTHS[1::2]
+_COARSE_CLOSENESS = CLOSENESS[1:2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,228 +43,241 @@ class Gaussians:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
-    """A labelling and what its evidence is made of.
+class FittedClusters:
+    """K clusters with tails, fitted to the N whitened rows of a labelling.
+
+    Attributes
+    ----------
+    gaussians : means and covariances
+    counts : (K,) rows of each cluster
+    distances : (N,) squared Mahalanobis distances of rows from their own clusters
+    weights : (N,) weights of rows in the estimates
+    log_likelihood : of the whitened rows, in nats
+    """
+
+    gaussians: Gaussians
+    counts: Array
+    distances: Array
+    weights: Array
+    log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredLabelling:
+    """A labelling and the parts of its evidence.
 
     Attributes
     ----------
     labels : (N,) clusters 0 ... K - 1, each with a row at least
-    kinds : (d,) which kind of dependence each feature has
+    correlations : (d,) row of the correlation grid for each feature
     counts, sums : over each cluster's whitened rows
-    jacobian : sum of log s
-    code : nats that it takes to write the labels down, by what changes from neighbour to neighbour
-    full : nats if each change is one of as many places as there are
-    tails : how far off rows may be
-    gain : nats that the tails explain
+    whitening_nats : sum of the log standard deviations that whitening divides by
+    label_nats : nats that it takes to write the labels down, by what changes from neighbour to neighbour
+    label_nats_by_place : the same if each change costs as much as naming its place among all edges
+    tails : of the clusters' distributions
+    tail_nats : nats that the tails explain beyond Gaussian ones
     """
 
     labels: Labels
-    kinds: Index
+    correlations: Index
     counts: Array
     sums: Array
-    jacobian: float
-    code: float
-    full: float
+    whitening_nats: float
+    label_nats: float
+    label_nats_by_place: float
     tails: Tails = GAUSSIAN
-    gain: float = 0.0
+    tail_nats: float = 0.0
 
     @property
-    def clusters(self) -> int:
+    def n_clusters(self) -> int:
         """K."""
         return int(self.counts.size)
 
     @cached_property
-    def _found(self) -> dict[float, tuple[float, Prior]]:
+    def _marginals(self) -> dict[float, tuple[float, Prior]]:
         return {}
 
     def marginal(self, overdispersion: float = 1.0) -> tuple[float, Prior]:
         """Log marginal likelihood of the whitened rows, each counted 1 / overdispersion, and the prior that is best for it."""
-        if overdispersion not in self._found:
-            self._found[overdispersion] = best_prior(self.counts, self.sums, 1.0 / overdispersion)
-        return self._found[overdispersion]
+        if overdispersion not in self._marginals:
+            self._marginals[overdispersion] = best_prior(self.counts, self.sums, 1.0 / overdispersion)
+        return self._marginals[overdispersion]
 
-    def log_evidence(self, overdispersion: float = 1.0, *, full: bool = False) -> float:
-        """Return the log evidence in nats, rows counting 1 / overdispersion; minus infinity where it is no number."""
-        explained = self.marginal(overdispersion)[0] + (self.gain - self.jacobian) / overdispersion
-        value = explained - (self.full if full else self.code)
+    def log_evidence(self, overdispersion: float = 1.0, *, by_place: bool = False) -> float:
+        """Return the log evidence in nats, rows counting 1 / overdispersion; minus infinity where it is no number.
+
+        ``by_place`` takes ``label_nats_by_place`` for the labels.
+        """
+        explained = self.marginal(overdispersion)[0] + (self.tail_nats - self.whitening_nats) / overdispersion
+        value = explained - (self.label_nats_by_place if by_place else self.label_nats)
         return value if math.isfinite(value) else -math.inf
 
 
-def best_prior(counts: Array, sums: Array, temper: float, *, coarse: bool = False) -> tuple[float, Prior]:
-    """Return the log marginal likelihood and the prior, with or without scales of clusters, for which it is largest.
-
-    ``coarse`` looks at a few priors only.
-    """
-    strengths, closeness = (STRENGTHS[1::2], CLOSENESS[1:2]) if coarse else (STRENGTHS, CLOSENESS)
-    best: tuple[float, Prior] | None = None
-    for scaled in (False, True) if counts.size > 1 else (False,):
-        size = counts.size
-        d = sums.shape[2]
-        middle = np.empty(d)
-        pooled = np.empty((d, d))
-        scales = np.empty(size)
-        chosen = np.empty(2)
-        each = np.empty(size)
-        found = marginal(
-            counts, sums, temper, native(strengths), native(closeness), scaled, middle, pooled, scales, chosen, each
-        )
-        if best is None or found > best[0]:
-            best = found, Prior(float(chosen[0]), float(chosen[1]), middle, pooled, scales)
-    assert best is not None
-    return best
-
-
-def estimate(counts: Array, sums: Array, prior: Prior) -> Gaussians:
-    """Return the clusters' Gaussians."""
-    size = counts.size
-    d = sums.shape[2]
-    means = np.empty((size, d))
-    inverse = np.empty((size, d, d))
-    log_root = np.empty(size)
-    plug_in(
-        counts,
-        sums,
-        prior.strength,
-        prior.closeness,
-        prior.middle,
-        prior.pooled,
-        prior.scales,
-        means,
-        inverse,
-        log_root,
-    )
-    return Gaussians(means, inverse, log_root)
-
-
-def compact(labels: Labels) -> Labels:
+def renumber(labels: Labels) -> Labels:
     """Number clusters 0, 1, ... without gaps, in their order."""
     present = np.bincount(labels) > 0
     return np.asarray((np.cumsum(present) - 1)[labels], dtype=np.int64)
 
 
-def score(field: Field, labels: Labels, *, kinds: Index | None = None, tails: Tails | None = None) -> Scored:
-    """Score a labelling, by the dependence and the tails that suit it best, or by those given."""
-    labels = compact(labels)
+def score(
+    scoring_data: ScoringData, labels: Labels, *, correlations: Index | None = None, tails: Tails | None = None
+) -> ScoredLabelling:
+    """Score a labelling, by the correlations and the tails that explain most, or by those given."""
+    labels = renumber(labels)
     counts = np.bincount(labels).astype(np.float64)
-    if kinds is None:
-        whitened = field.whiten(labels)
-        table = np.empty((len(field.dependence), field.d))
-        profile(*whitened, labels, counts, table)
-        kinds = table.argmin(axis=0)
-        y, w, log_s = gather(whitened, kinds)
+    if correlations is None:
+        by_all = scoring_data.whiten(labels)
+        table = np.empty((len(scoring_data.correlation_grid), scoring_data.d))
+        profile(*by_all, labels, counts, table)
+        correlations = table.argmin(axis=0)
+        whitened = by_all.take(correlations)
     else:
-        y, w, log_s = field.whiten_by(labels, kinds)
-    sums = add_up(y, w, labels, counts.size)
-    code, full = write_down(field, labels, counts)
-    found = Scored(labels, kinds, counts, sums, float(log_s.sum()), code, full)
-    return _with_tails(found, y, w, tails)
+        whitened = scoring_data.whiten_by(labels, correlations)
+    sums = sum_cluster_rows(whitened, labels, counts.size)
+    label_nats = label_code_length(scoring_data, labels, counts)
+    scored = ScoredLabelling(labels, correlations, counts, sums, float(whitened.log_scales.sum()), *label_nats)
+    return _with_tails(scored, whitened, tails)
 
 
-def log_densities(field: Field, scored: Scored) -> Array:
-    """Return the (N,) log densities of rows under the clusters of a labelling."""
-    y, w, log_s = field.whiten_by(scored.labels, scored.kinds)
+def _with_tails(scored: ScoredLabelling, whitened: Whitened, tails: Tails | None) -> ScoredLabelling:
+    """Add the nats that tails explain; the tails that explain most are taken, unless some are given."""
     prior = scored.marginal()[1]
-    start = estimate(scored.counts, scored.sums, prior)
-    clusters = fit_tails(y, w, scored.labels, scored.counts, prior, start, scored.tails)[1]
-    distances = distances_of(y, w, scored.labels, clusters)
-    return np.asarray(scored.tails.log_density(distances, field.d) - clusters.log_root[scored.labels] - log_s)
+    gaussians = gaussians_of(scored.counts, scored.sums, prior)
+    level = fit_clusters(whitened, scored.labels, GAUSSIAN, prior, gaussians).log_likelihood
+    if tails is not None:
+        fitted = fit_clusters(whitened, scored.labels, tails, prior, gaussians)
+        return replace(scored, tails=tails, tail_nats=fitted.log_likelihood - level)
+    best = GAUSSIAN
+    tail_nats = 0.0
+    for heavier in STUDENT_T:
+        fitted = fit_clusters(whitened, scored.labels, heavier, prior, gaussians)
+        gaussians = fitted.gaussians
+        if not fitted.log_likelihood - level > tail_nats:
+            break
+        best = heavier
+        tail_nats = fitted.log_likelihood - level
+    for outliers in WITH_OUTLIERS if best != GAUSSIAN else ():
+        fitted = fit_clusters(whitened, scored.labels, outliers, prior, gaussians)
+        if fitted.log_likelihood - level > tail_nats:
+            best = outliers
+            tail_nats = fitted.log_likelihood - level
+    return replace(scored, tails=best, tail_nats=tail_nats)
 
 
-def add_up(y: Array, w: Array, labels: Labels, size: int, weights: Array | None = None) -> Array:
-    """Return the sums over clusters' rows."""
-    d = y.shape[0]
-    counts = np.empty(size)
+def row_log_densities(scoring_data: ScoringData, scored: ScoredLabelling) -> Array:
+    """Return the (N,) log densities of rows under their own clusters."""
+    whitened = scoring_data.whiten_by(scored.labels, scored.correlations)
+    fitted = fit_clusters(whitened, scored.labels, scored.tails, scored.marginal()[1])
+    densities = scored.tails.log_density(fitted.distances, scoring_data.d)
+    return np.asarray(densities - fitted.gaussians.log_root[scored.labels] - whitened.log_scales)
+
+
+def fit_clusters(
+    whitened: Whitened,
+    labels: Labels,
+    tails: Tails,
+    prior: Prior | None = None,
+    start: Gaussians | None = None,
+    *,
+    steps: int = _TAIL_STEPS,
+) -> FittedClusters:
+    """Fit the clusters of labels 0 ... K - 1; a coarse prior is chosen, and Gaussian clusters to start from, unless given."""
+    counts = np.bincount(labels).astype(np.float64)
+    d = whitened.rows.shape[0]
+    if prior is None or start is None:
+        sums = sum_cluster_rows(whitened, labels, counts.size)
+        if prior is None:
+            prior = best_prior(counts, sums, strengths=_COARSE_STRENGTHS, closeness=_COARSE_CLOSENESS)[1]
+        start = gaussians_of(counts, sums, prior)
+    gaussians = start
+    strengths = np.array([prior.strength])
+    closeness = np.array([prior.closeness])
+    scaled = (bool((prior.scales != 1.0).any()),)
+    for _ in range(0 if tails == GAUSSIAN else steps):
+        weights = tails.weights(own_squared_distances(whitened, labels, gaussians), d)
+        sums = sum_cluster_rows(whitened, labels, counts.size, weights)
+        # A prior as strong and as close, but of these sums: rows far off must not hold it where they are.
+        moved = best_prior(counts, sums, strengths=strengths, closeness=closeness, scaled=scaled)[1]
+        gaussians = gaussians_of(counts, sums, moved)
+    distances = own_squared_distances(whitened, labels, gaussians)
+    explained = float((tails.log_density(distances, d) - gaussians.log_root[labels]).sum())
+    return FittedClusters(gaussians, counts, distances, tails.weights(distances, d), explained)
+
+
+def best_prior(
+    counts: Array,
+    sums: Array,
+    likelihood_weight: float = 1.0,
+    *,
+    strengths: Array = STRENGTHS,
+    closeness: Array = CLOSENESS,
+    scaled: tuple[bool, ...] = (False, True),
+) -> tuple[float, Prior]:
+    """Return the largest log marginal likelihood, and its prior, of a grid; ``scaled`` tells whether clusters have scales."""
+    size = counts.size
+    d = sums.shape[2]
+    best: tuple[float, Prior] | None = None
+    for with_scales in scaled if size > 1 else (False,):
+        middle = np.empty(d)
+        pooled = np.empty((d, d))
+        scales = np.empty(size)
+        chosen = np.array([strengths[0], closeness[0]])
+        grid = (native(strengths), native(closeness), with_scales)
+        value = marginal(counts, sums, likelihood_weight, *grid, middle, pooled, scales, chosen, np.empty(size))
+        if best is None or value > best[0]:
+            best = value, Prior(float(chosen[0]), float(chosen[1]), middle, pooled, scales)
+    assert best is not None
+    return best
+
+
+def gaussians_of(counts: Array, sums: Array, prior: Prior) -> Gaussians:
+    """Return the means and covariances of clusters by their sums and a prior."""
+    size = counts.size
+    d = sums.shape[2]
+    clusters = Gaussians(np.empty((size, d)), np.empty((size, d, d)), np.empty(size))
+    by = (prior.strength, prior.closeness, prior.middle, prior.pooled, prior.scales)
+    plug_in(counts, sums, *by, clusters.means, clusters.inverse, clusters.log_root)
+    return clusters
+
+
+def sum_cluster_rows(whitened: Whitened, labels: Labels, size: int, weights: Array | None = None) -> Array:
+    """Return the sums (K, 3, d, d) over the rows of each of ``size`` clusters, rows counted by their weights."""
+    d = whitened.rows.shape[0]
     sums = np.empty((size, 3, d, d))
-    sum_clusters(y, w, labels, np.ones(labels.size) if weights is None else weights, counts, sums)
+    weights = np.ones(labels.size) if weights is None else weights
+    sum_clusters(whitened.rows, whitened.weights, labels, weights, np.empty(size), sums)
     return sums
 
 
-def write_down(field: Field, labels: Labels, counts: Array) -> tuple[float, float]:
-    """Return the nats that it takes to write labels down, which edges they change along, and what to; and with changes in full.
-
-    Along series each change is one of as many places. Elsewhere regions are bounded by many edges, so that changes come at the
-    rate of this labelling. Labels that have nothing to do with position are shorter to write one by one, each as rare as its
-    cluster.
-    """
-    size = counts.size
-    edges = len(field.edges)
-    if size == 1:
-        return 0.0, 0.0
-    changes = int((labels[field.edges[:, 0]] != labels[field.edges[:, 1]]).sum())
-    groups = (int(field.first.sum()) - 1) * np.log(size)
-    full = changes * switch_cost(edges, size) + groups
-    rows = counts.sum()
-    free = gammaln(rows + size) - gammaln(size) - gammaln(counts + 1).sum()
-    if field.chain:
-        return float(min(full, free)), full
-    rate = gammaln(edges + 1) - gammaln(changes + 1) - gammaln(edges - changes + 1) + np.log(edges + 1)
-    return float(min(rate + changes * np.log(max(size - 1, 1)) + groups, free)), full
-
-
-def switch_cost(edges: int, size: int) -> float:
-    """Nats of a change of label between neighbours: which edge it is, and what the new label is."""
-    return float(np.log(max(edges, 1)) + np.log(max(size - 1, 1)))
-
-
-def fit_tails(
-    y: Array, w: Array, labels: Labels, counts: Array, prior: Prior, start: Gaussians, tails: Tails, steps: int = _STEPS
-) -> tuple[float, Gaussians, Array]:
-    """Fit clusters of Student's t; return the log-likelihood of whitened rows, the clusters, and the weights of rows."""
-    d = y.shape[0]
-    found = start
-    for _ in range(0 if tails == GAUSSIAN else steps):
-        distances = distances_of(y, w, labels, found)
-        sums = add_up(y, w, labels, counts.size, tails.weights(distances, d))
-        found = estimate(counts, sums, _moved(prior, counts, sums))
-    distances = distances_of(y, w, labels, found)
-    explained = float((tails.log_density(distances, d) - found.log_root[labels]).sum())
-    return explained, found, tails.weights(distances, d)
-
-
-def _moved(prior: Prior, counts: Array, sums: Array) -> Prior:
-    """Return a prior as strong and as close, of clusters with other sums: rows far off must not hold it where they are."""
-    size = counts.size
-    d = sums.shape[2]
-    middle = np.empty(d)
-    pooled = np.empty((d, d))
-    scales = np.empty(size)
-    grid = np.array([prior.strength]), np.array([prior.closeness])
-    scaled = bool((prior.scales != 1.0).any())
-    marginal(counts, sums, 1.0, *grid, scaled, middle, pooled, scales, np.empty(2), np.empty(size))
-    return Prior(prior.strength, prior.closeness, middle, pooled, scales)
-
-
-def distances_of(y: Array, w: Array, labels: Labels, clusters: Gaussians) -> Array:
-    """Squared Mahalanobis distances of rows from their own clusters."""
+def own_squared_distances(whitened: Whitened, labels: Labels, clusters: Gaussians) -> Array:
+    """Return the (N,) squared Mahalanobis distances of rows from their own clusters."""
     out = np.empty(labels.size)
-    own_distances(y, w, labels, clusters.means, clusters.inverse, out)
+    own_distances(whitened.rows, whitened.weights, labels, clusters.means, clusters.inverse, out)
     return out
 
 
-def _with_tails(found: Scored, y: Array, w: Array, tails: Tails | None) -> Scored:
-    """Add what tails explain; those that explain most, unless they are given."""
-    prior = found.marginal()[1]
-    plain = estimate(found.counts, found.sums, prior)
+def label_code_length(scoring_data: ScoringData, labels: Labels, counts: Array) -> tuple[float, float]:
+    """Return the nats that it takes to write labels down, and what it takes if each change names its place.
 
-    def explain(by: Tails, start: Gaussians) -> tuple[float, Gaussians]:
-        return fit_tails(y, w, found.labels, found.counts, prior, start, by)[:2]
+    What is written is which edges labels change along, and what they change to. Along series each change names its place
+    among all edges. Elsewhere regions are bounded by many edges, so that changes come at the rate of this labelling. Labels
+    that have nothing to do with position are shorter to write one by one, each as rare as its cluster.
+    """
+    size = counts.size
+    edges = len(scoring_data.edges)
+    if size == 1:
+        return 0.0, 0.0
+    changes = int((labels[scoring_data.edges[:, 0]] != labels[scoring_data.edges[:, 1]]).sum())
+    groups = (int(scoring_data.series_starts.sum()) - 1) * np.log(size)
+    by_place = changes * change_cost(edges, size) + groups
+    rows = counts.sum()
+    one_by_one = gammaln(rows + size) - gammaln(size) - gammaln(counts + 1).sum()
+    if scoring_data.chain:
+        return float(min(by_place, one_by_one)), by_place
+    rate = gammaln(edges + 1) - gammaln(changes + 1) - gammaln(edges - changes + 1) + np.log(edges + 1)
+    return float(min(rate + changes * np.log(max(size - 1, 1)) + groups, one_by_one)), by_place
 
-    level = explain(GAUSSIAN, plain)[0]
-    if tails is not None:
-        return replace(found, tails=tails, gain=explain(tails, plain)[0] - level)
-    best = GAUSSIAN
-    gain = 0.0
-    start = plain
-    for by in HEAVY:
-        explained, start = explain(by, start)
-        if not explained - level > gain:
-            break
-        best = by
-        gain = explained - level
-    if best != GAUSSIAN:
-        for by in STRAY:
-            explained = explain(by, start)[0]
-            if explained - level > gain:
-                best = by
-                gain = explained - level
-    return replace(found, tails=best, gain=gain)
+
+def change_cost(edges: int, size: int) -> float:
+    """Nats of a change of label between neighbours: which edge it is, and what the new label is."""
+    return float(np.log(max(edges, 1)) + np.log(max(size - 1, 1)))

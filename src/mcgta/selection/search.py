@@ -1,56 +1,49 @@
-"""The labelling with the most evidence that can be found without labels."""
+"""The search for the labelling with the most evidence, without known labels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from mcgta.positions.positions import Positions
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.selection.field import Field
 from mcgta.selection.merging import merge_down, merge_path
-from mcgta.selection.overdispersion import BLOCKS, estimate_overdispersion
+from mcgta.selection.overdispersion import BLOCK_ROWS, estimate_overdispersion
 from mcgta.selection.region_overlap import resolve_overlap
-from mcgta.selection.relabelling import Relabelling
-from mcgta.selection.scoring import Scored, compact, log_densities, score
-from mcgta.selection.starts import MANY, cut_into, make_starts, winsorize
+from mcgta.selection.relabelling import RELABEL_STEPS, Relabeller, absorb_small
+from mcgta.selection.sampling import (
+    LABELLED_AT_A_TIME_ROWS,
+    MAX_CHOSEN_ON_ALL_ROWS,
+    MAX_SAMPLE_ROWS,
+    MIN_SAMPLE_ROWS,
+    ROWS_PER_SAMPLED_ROW,
+    nearest_rows,
+    sample_rows,
+)
+from mcgta.selection.scoring import ScoredLabelling, fit_clusters, row_log_densities, score
+from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.starts import START_CLUSTERS, initial_labellings, kmeans_labels, winsorize
 
-MOST_SCORED = 5000
-"""Observations up to which the search runs on all of them."""
+MIXED_JOIN_COUNT_RATIO = 0.5
+"""Join-count ratio beyond which labels are mixed: they have little to do with position."""
 
-SAMPLE = 2500
-"""Observations that it runs on otherwise, at least: whole pieces of series, or places at random."""
-
-LARGEST = 20_000
-PART_OF = 7
-"""Observations of the largest sample; one in so many is in it where there are fewer."""
-
-PIECE = 125
-"""Observations of such a piece."""
-
-WHOLE = 50_000
-"""Observations beyond which the choice is made on the sample."""
-
-PART = 20_000
-"""Observations that are labelled at a time then."""
-
-LOOSE = 0.5
-FREE = 0.95
-"""Changes of label between neighbours, of those expected at random, beyond which position helps little, and not at all."""
+RANDOM_JOIN_COUNT_RATIO = 0.95
+"""Join-count ratio beyond which labels ignore position, but for chance."""
 
 MAX_CLUSTERS = 12
 """Clusters of a labelling that is looked at, unless more are asked for."""
 
-_RICHER = 3  # clusters more than the best labelling has, with which labellings tell of overdispersion
-_TOP = 8  # labellings that are scored with their own dependence and tails
-_KEPT = 5  # labellings of the sample that are carried over
-_ERRORS = 2.0
-_BLOCKS = 40  # blocks that the standard error is estimated from
-_APART = 1.45  # standard deviations of both; the halves of a Gaussian are 1.32 apart
-_MIXED = 12  # clusters that the path without position begins with
+_RICHER_CLUSTERS = 3  # more than the best labelling has, up to which labellings tell of overdispersion
+_RESCORED = 8  # labellings that are scored with their own correlations and tails
+_EXTENDED = 5  # labellings of the sample that are extended to all observations
+_EXTENDED_ROUNDS = 2  # of relabelling an extended labelling
+_STANDARD_ERRORS = 2.0
+_ERROR_BLOCKS = 40  # blocks that the standard error is estimated from
+_SEPARATED_DEVIATIONS = 1.45  # standard deviations of both; the halves of a Gaussian are 1.32 apart
+_MIXTURE_START_CLUSTERS = 12  # of the path that ignores position
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,230 +54,267 @@ class SearchResult:
     ----------
     labels : (N,) cluster of each observation
     best : the labelling, scored; of the sample where there are many observations
-    rows : the observations that it was scored on
     overdispersion : how many observations count as one, for what the model does not know of
-    join_counts : changes of label between neighbours, over what there would be were labels dealt out at random
+    join_count_ratio : changes of label between neighbours, over those expected if labels were assigned at random
     others : the best labelling of each number of clusters that was looked at, fewest first
     overlap : neighbours by which labels are more probable, one by one, than those of ``best``; 0 where they are the same
-    free : whether labels have nothing to do with position
+    ignores_position : whether labels have nothing to do with position
     """
 
     labels: Labels
-    best: Scored
-    rows: Index
+    best: ScoredLabelling
     overdispersion: float
-    join_counts: float
-    others: tuple[Scored, ...] = ()
+    join_count_ratio: float
+    others: tuple[ScoredLabelling, ...] = ()
     overlap: int = 0
-    free: bool = False
+    ignores_position: bool = False
 
     @property
     def mixed(self) -> bool:
         """Whether labels have little to do with position."""
-        return self.join_counts > LOOSE
+        return self.join_count_ratio > MIXED_JOIN_COUNT_RATIO
+
+
+class Candidates(NamedTuple):
+    """Labellings that the search has come across: ``spatial`` ones by position too, ``mixed`` ones by features alone."""
+
+    spatial: list[ScoredLabelling]
+    mixed: list[ScoredLabelling]
+
+
+class JoinCounts(NamedTuple):
+    """The join-count ratio of a labelling, and two standard errors of that of labels assigned at random."""
+
+    ratio: float
+    tolerance: float
+
+    @property
+    def ignores_position(self) -> bool:
+        """Whether neighbours agree in label no more than any two rows, but for chance."""
+        return self.ratio > RANDOM_JOIN_COUNT_RATIO - self.tolerance
 
 
 def search(
     features: Array, places: Positions, *, seed: int = 0, n_clusters: int | None = None
-) -> tuple[Field, SearchResult]:
+) -> tuple[ScoringData, SearchResult]:
     """Search for the labelling of features (N, d) at positions, both in canonical order, that has the most evidence.
 
-    Returns what it was scored on, too. Of more than ``MOST_SCORED`` observations it searches a sample, carries the best
-    labelling of each number of clusters over to all, and chooses among these; of more than ``WHOLE`` it chooses on the sample.
-    With ``n_clusters`` only labellings with that many clusters can be chosen.
+    Returns the data that it was scored on, too. Of more than ``MAX_SEARCHED_ROWS`` observations it searches a sample, extends
+    the best labelling of each number of clusters to all, and chooses among these; of more than ``MAX_CHOSEN_ON_ALL_ROWS`` it
+    chooses on the sample. With ``n_clusters`` only labellings with that many clusters can be chosen.
     """
-    rows, part = sample(places, seed, size=min(max(SAMPLE, len(places) // PART_OF), LARGEST))
+    size = min(max(MIN_SAMPLE_ROWS, len(places) // ROWS_PER_SAMPLED_ROW), MAX_SAMPLE_ROWS)
+    rows, part = sample_rows(places, seed, size=size)
     with stage("neighbours"):
-        field = Field.of(features[rows], part, seed=seed)
-    candidates = find_candidates(field, part, seed, n_clusters)
+        scoring_data = ScoringData.of(features[rows], part, seed=seed)
+    candidates = find_candidates(scoring_data, seed, n_clusters)
     if rows.size == len(places):
-        return field, resolve(field, choose(field, candidates, rows, n_clusters))
+        return scoring_data, choose_candidate(scoring_data, candidates, n_clusters)
     with stage("all observations"):
-        near = nearest_rows(places, rows)
-        if len(places) > WHOLE:
-            result = resolve(field, choose(field, candidates, rows, n_clusters))
-            return field, replace(result, labels=carry_over(field, result, features, places, near, seed))
-        first = most_evident(candidates.all, 1.0)
-        overdispersion = estimate_overdispersion(field, first)
-        mixed = join_count_ratio(field, first) > LOOSE
-        pool = candidates.mixed if mixed else candidates.spatial
-        if n_clusters is not None:
-            pool = with_number(field, pool or candidates.spatial, n_clusters, overdispersion, seed)
-        best = by_number(pool, overdispersion, most=max(MAX_CLUSTERS, n_clusters or 0))
-        kept = sorted(best, key=lambda scored: -scored.log_evidence(overdispersion))[:_KEPT]
-        whole = Field.of(features, places, seed=seed, like=field)
-        carried = [extend(whole, rows, near, scored, overdispersion, mixed=mixed) for scored in kept]
-        one = score(whole, np.zeros(len(places), dtype=np.int64), kinds=first.kinds, tails=first.tails)
-        extended = Candidates([*carried, one], carried if mixed else [])
-        return whole, resolve(whole, choose(whole, extended, np.arange(len(places)), n_clusters))
+        nearest = nearest_rows(places, rows)
+        if len(places) > MAX_CHOSEN_ON_ALL_ROWS:
+            result = choose_candidate(scoring_data, candidates, n_clusters)
+            labels = label_in_parts(scoring_data, result, features, places, nearest, seed)
+            return scoring_data, replace(result, labels=labels)
+        scale = scoring_data.scale
+        grid = scoring_data.correlation_grid
+        every = ScoringData.of(features, places, seed=seed, scale=scale, correlation_grid=grid)
+        extended = extend_candidates(scoring_data, candidates, every, rows, nearest, n_clusters, seed)
+        return every, choose_candidate(every, extended, n_clusters)
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Labellings that the search has come across: those that heed position, and those that do not."""
-
-    spatial: list[Scored]
-    mixed: list[Scored]
-
-    @property
-    def all(self) -> list[Scored]:
-        """Both."""
-        return self.spatial + self.mixed
-
-
-def resolve(field: Field, found: SearchResult) -> SearchResult:
-    """Give observations in overlaps of regions their most probable cluster."""
-    if found.mixed:
-        return found
-    best = found.best
-    clusters = Relabelling(field, best.kinds, best.tails).estimate(best.labels)[0]
-    labels, around = resolve_overlap(field, best.labels, clusters, best.kinds, best.tails)
-    return replace(found, labels=labels, overlap=around)
-
-
-def carry_over(field: Field, found: SearchResult, features: Array, places: Positions, near: Index, seed: int) -> Labels:
-    """Return labels of all observations, by the clusters found on a sample, some thousands at a time."""
-    by = (found.best.kinds, found.best.tails)
-    clusters, counts = Relabelling(field, *by).estimate(found.best.labels)
-    labels = np.empty(len(places), dtype=np.int64)
-    for start in range(0, len(places), PART):
-        rows = np.arange(start, min(start + PART, len(places)))
-        part = Field.of(features[rows], places.take(rows), seed=seed, like=field)
-        settling = Relabelling(part, *by, temper=1.0 / found.overdispersion, mixed=found.mixed)
-        labels[rows] = settling.suit(found.best.labels[near[rows]], clusters, counts)
-        if found.overlap:
-            labels[rows] = resolve_overlap(part, labels[rows], clusters, *by)[0]
-    return labels
-
-
-def sample(places: Positions, seed: int, *, most: int = MOST_SCORED, size: int = SAMPLE) -> tuple[Index, Positions]:
-    """Return rows to work on and where they are: all, or if there are more than ``most`` about ``size`` of them.
-
-    These are pieces of series, spread evenly, or places at random.
-    """
-    count = len(places)
-    if count <= most:
-        return np.arange(count), places
-    if not places.is_chain:
-        rows = np.sort(np.random.default_rng(seed).permutation(count)[:size])
-        return rows, places.take(rows)
-    starts = np.r_[True, places.groups[1:] != places.groups[:-1]]
-    begin = np.maximum.accumulate(np.where(starts, np.arange(count), 0))
-    piece = np.cumsum(starts | ((np.arange(count) - begin) % PIECE == 0)) - 1
-    wanted = max(2, size * int(piece[-1] + 1) // count)  # more of them where series are shorter than a piece
-    taken = np.unique(np.linspace(0, piece[-1], wanted).round().astype(int))
-    rows = np.flatnonzero(np.isin(piece, taken))
-    apart = compact(piece[rows])
-    return rows, replace(places.take(rows), groups=apart, group_names=np.arange(apart[-1] + 1))
-
-
-def find_candidates(field: Field, places: Positions, seed: int, n_clusters: int | None = None) -> Candidates:
-    """Return every labelling on the merge paths from all starts, each once."""
-    spatial: dict[bytes, Scored] = {}
-    many = MANY if n_clusters is None else max(MANY, 2 * n_clusters)
+def find_candidates(scoring_data: ScoringData, seed: int, n_clusters: int | None = None) -> Candidates:
+    """Return every labelling on the merge paths from all initial labellings, each once."""
+    spatial: dict[bytes, ScoredLabelling] = {}
+    number = START_CLUSTERS if n_clusters is None else max(START_CLUSTERS, 2 * n_clusters)
     with stage("search"):
-        for start in make_starts(field, places, seed, many=many):
-            for temper in start.tempers if field.chain else (1.0,):
-                for scored in merge_path(field, start.labels, temper=temper):
-                    name = scored.labels.tobytes()
-                    if name not in spatial or scored.log_evidence() > spatial[name].log_evidence():
-                        spatial[name] = scored
-        free = cut_into(winsorize(field), max(_MIXED, n_clusters or 0), seed)
-        mixed = merge_path(field, free, mixed=True, independent=True)
-    return Candidates(list(spatial.values()), [scored for scored in mixed if parted(field, scored)])
+        for start in initial_labellings(scoring_data, seed, number=number):
+            for weight in start.likelihood_weights if scoring_data.chain else (1.0,):
+                for scored in merge_path(scoring_data, start.labels, likelihood_weight=weight):
+                    key = scored.labels.tobytes()
+                    if key not in spatial or scored.log_evidence() > spatial[key].log_evidence():
+                        spatial[key] = scored
+        mixture = kmeans_labels(winsorize(scoring_data), max(_MIXTURE_START_CLUSTERS, n_clusters or 0), seed)
+        mixed = merge_path(scoring_data, mixture, mixed=True, independent=True)
+    return Candidates(list(spatial.values()), [scored for scored in mixed if are_separated(scoring_data, scored)])
 
 
-def parted(field: Field, scored: Scored) -> bool:
-    """Whether the clusters of a labelling stand apart in their features, each from every other.
+def are_separated(scoring_data: ScoringData, scored: ScoredLabelling) -> bool:
+    """Whether there are several clusters, and each is separated from every other in its features.
 
-    Along the line that parts two of them best, their means have to be farther apart than those of the two halves of one
+    Along the line that separates two of them best, their means have to be farther apart than those of the two halves of one
     Gaussian, in standard deviations. Else, where position does not help, there is no telling clusters from tails or a bend.
     """
-    inside = [field.X[:, scored.labels == k] for k in range(scored.clusters)]
+    inside = [scoring_data.X[:, scored.labels == k] for k in range(scored.n_clusters)]
     means = [part.mean(axis=1) for part in inside]
     spreads = [np.atleast_2d(np.cov(part)) for part in inside]
-    for k in range(scored.clusters):
+    for k in range(scored.n_clusters):
         for m in range(k):
             gap = means[k] - means[m]
             both = 0.5 * (spreads[k] + spreads[m])
             line = np.linalg.lstsq(both, gap, rcond=None)[0]
             widths = np.sqrt([max(float(line @ spread @ line), 0.0) for spread in (spreads[k], spreads[m])])
-            if abs(float(line @ gap)) < _APART * widths.sum():
+            if abs(float(line @ gap)) < _SEPARATED_DEVIATIONS * widths.sum():
                 return False
-    return scored.clusters > 1
+    return scored.n_clusters > 1
 
 
-def choose(field: Field, candidates: Candidates, rows: Index, n_clusters: int | None = None) -> SearchResult:
-    """Choose the candidate with the most evidence: at first taking the model at its word, then as far as it is worth it."""
-    first = best_of(field, candidates.all, 1.0)
-    join_counts = join_count_ratio(field, first)
-    # Clusters that are still to be found make blocks alike, too, so labellings with more of them have a say.
-    richer = [
-        scored
-        for scored in by_number(candidates.spatial, 1.0)
-        if first.clusters < scored.clusters <= first.clusters + _RICHER
-    ]
-    overdispersion = min(estimate_overdispersion(field, scored) for scored in [first, *richer])
-    most = max(MAX_CLUSTERS, n_clusters or 0)
-    free = join_counts > FREE - chance(field, first)
-    if join_counts <= LOOSE or not (free or candidates.mixed):
-        others = tuple(by_number(candidates.spatial, overdispersion, most=most))
-        if n_clusters is None:
-            best = coarsest(field, candidates.spatial, overdispersion)
-        else:
-            best = best_of(field, with_number(field, candidates.spatial, n_clusters, overdispersion), overdispersion)
-        return SearchResult(best.labels, best, rows, overdispersion, join_count_ratio(field, best), others)
-    if not free:
-        overdispersion = estimate_overdispersion(field, best_of(field, candidates.mixed, 1.0, full=True))
-        first = best_of(field, candidates.mixed, overdispersion, full=True)
-    else:  # neighbours have no more in common than others, so each observation counts
-        overdispersion = 1.0
-    others = tuple(by_number(candidates.mixed, overdispersion, most=most))
+def extend_candidates(
+    sampled: ScoringData,
+    candidates: Candidates,
+    every: ScoringData,
+    rows: Index,
+    nearest: Index,
+    n_clusters: int | None,
+    seed: int,
+) -> Candidates:
+    """Extend the best labellings of a sample to all observations, and add one cluster.
+
+    ``rows`` are those of the sample, and ``nearest`` (N,) is the nearest of them to each observation.
+    """
+    first = max_evidence([*candidates.spatial, *candidates.mixed], 1.0)
+    overdispersion = estimate_overdispersion(sampled, first)
+    mixed = count_joins(sampled, first).ratio > MIXED_JOIN_COUNT_RATIO
+    pool = candidates.mixed if mixed else candidates.spatial
     if n_clusters is not None:
-        wanted = with_number(field, candidates.mixed, n_clusters, overdispersion)
-        first = best_of(field, wanted, overdispersion, full=True)
-    return SearchResult(first.labels, first, rows, overdispersion, join_counts, others, free=free)
+        pool = with_n_clusters(sampled, pool or candidates.spatial, n_clusters, overdispersion, seed)
+    best = best_by_n_clusters(pool, overdispersion, most=max(MAX_CLUSTERS, n_clusters or 0))
+    extended: list[ScoredLabelling] = []
+    for scored in sorted(best, key=lambda scored: -scored.log_evidence(overdispersion))[:_EXTENDED]:
+        relabeller = Relabeller(every, scored.correlations, scored.tails, 1.0 / overdispersion, mixed)
+        labels = absorb_small(every, relabeller.assign_from(rows, scored.labels, nearest))
+        labels = relabeller.relabel_until_stable(labels, _EXTENDED_ROUNDS)
+        extended.append(score(every, labels, correlations=scored.correlations, tails=scored.tails))
+    one = score(every, np.zeros(len(every), dtype=np.int64), correlations=first.correlations, tails=first.tails)
+    return Candidates([*extended, one], extended if mixed else [])
 
 
-def with_number(
-    field: Field, candidates: list[Scored], n_clusters: int, overdispersion: float, seed: int = 0
-) -> list[Scored]:
+def label_in_parts(
+    sampled: ScoringData, result: SearchResult, features: Array, places: Positions, nearest: Index, seed: int
+) -> Labels:
+    """Return labels of all observations by the clusters of a sample, ``LABELLED_AT_A_TIME_ROWS`` at a time.
+
+    ``nearest`` (N,) is the nearest row of the sample to each observation.
+    """
+    best = result.best
+    whitened = sampled.whiten_by(best.labels, best.correlations)
+    fitted = fit_clusters(whitened, best.labels, best.tails, steps=RELABEL_STEPS)
+    labels = np.empty(len(places), dtype=np.int64)
+    scale = sampled.scale
+    grid = sampled.correlation_grid
+    for start in range(0, len(places), LABELLED_AT_A_TIME_ROWS):
+        rows = np.arange(start, min(start + LABELLED_AT_A_TIME_ROWS, len(places)))
+        part = ScoringData.of(features[rows], places.take(rows), seed=seed, scale=scale, correlation_grid=grid)
+        relabeller = Relabeller(part, best.correlations, best.tails, 1.0 / result.overdispersion, result.mixed)
+        labels[rows] = relabeller.assign(best.labels[nearest[rows]], fitted.gaussians, fitted.counts)
+        if result.overlap:
+            labels[rows] = resolve_overlap(part, labels[rows], fitted.gaussians, best.correlations, best.tails)[0]
+    return labels
+
+
+def choose_candidate(scoring_data: ScoringData, candidates: Candidates, n_clusters: int | None = None) -> SearchResult:
+    """Choose the candidate with the most evidence, by position if it helps and by features alone if not."""
+    first = max_evidence_rescored(scoring_data, [*candidates.spatial, *candidates.mixed], 1.0)
+    joins = count_joins(scoring_data, first)
+    if joins.ratio > MIXED_JOIN_COUNT_RATIO and (joins.ignores_position or candidates.mixed):
+        return _choose_mixed(scoring_data, candidates.mixed, first, joins, n_clusters)
+    return _choose_spatial(scoring_data, candidates.spatial, first, n_clusters)
+
+
+def _choose_spatial(
+    scoring_data: ScoringData, candidates: list[ScoredLabelling], first: ScoredLabelling, n_clusters: int | None
+) -> SearchResult:
+    """Choose where position helps: ``first`` takes the model at its word, the choice believes it as far as it is right."""
+    # Clusters that are still to be found make blocks alike, too, so labellings with more of them have a say.
+    most = first.n_clusters + _RICHER_CLUSTERS
+    richer = [scored for scored in best_by_n_clusters(candidates, 1.0) if first.n_clusters < scored.n_clusters <= most]
+    overdispersion = min(estimate_overdispersion(scoring_data, scored) for scored in [first, *richer])
+    if n_clusters is None:
+        best = simplest_adequate(scoring_data, candidates, overdispersion)
+    else:
+        wanted = with_n_clusters(scoring_data, candidates, n_clusters, overdispersion)
+        best = max_evidence_rescored(scoring_data, wanted, overdispersion)
+    result = SearchResult(
+        best.labels,
+        best,
+        overdispersion,
+        count_joins(scoring_data, best).ratio,
+        tuple(best_by_n_clusters(candidates, overdispersion, most=max(MAX_CLUSTERS, n_clusters or 0))),
+    )
+    if result.mixed:
+        return result
+    whitened = scoring_data.whiten_by(best.labels, best.correlations)
+    clusters = fit_clusters(whitened, best.labels, best.tails, steps=RELABEL_STEPS).gaussians
+    labels, overlap = resolve_overlap(scoring_data, best.labels, clusters, best.correlations, best.tails)
+    return replace(result, labels=labels, overlap=overlap)
+
+
+def _choose_mixed(
+    scoring_data: ScoringData,
+    candidates: list[ScoredLabelling],
+    first: ScoredLabelling,
+    joins: JoinCounts,
+    n_clusters: int | None,
+) -> SearchResult:
+    """Choose where position helps little, or not at all, so that each observation counts."""
+    best = first
+    overdispersion = 1.0
+    if not joins.ignores_position:
+        rough = max_evidence_rescored(scoring_data, candidates, 1.0, by_place=True)
+        overdispersion = estimate_overdispersion(scoring_data, rough)
+        best = max_evidence_rescored(scoring_data, candidates, overdispersion, by_place=True)
+    if n_clusters is not None:
+        wanted = with_n_clusters(scoring_data, candidates, n_clusters, overdispersion)
+        best = max_evidence_rescored(scoring_data, wanted, overdispersion, by_place=True)
+    others = tuple(best_by_n_clusters(candidates, overdispersion, most=max(MAX_CLUSTERS, n_clusters or 0)))
+    return SearchResult(best.labels, best, overdispersion, joins.ratio, others, ignores_position=joins.ignores_position)
+
+
+def with_n_clusters(
+    scoring_data: ScoringData,
+    candidates: list[ScoredLabelling],
+    n_clusters: int,
+    overdispersion: float,
+    seed: int = 0,
+) -> list[ScoredLabelling]:
     """Return the candidates with exactly that many clusters; where there are none, one that is made for the purpose.
 
     The candidate with the fewest clusters more is merged, without relabelling; where all have fewer, observations are cut by
     their features.
     """
-    exact = [scored for scored in candidates if scored.clusters == n_clusters]
+    exact = [scored for scored in candidates if scored.n_clusters == n_clusters]
     if exact:
         return exact
-    finer = [scored for scored in candidates if scored.clusters > n_clusters]
+    finer = [scored for scored in candidates if scored.n_clusters > n_clusters]
     if finer:
-        fewest = min(scored.clusters for scored in finer)
-        start = most_evident([scored for scored in finer if scored.clusters == fewest], overdispersion)
-        return [merge_down(field, start, n_clusters)]
-    labels = cut_into(winsorize(field), n_clusters, seed)
+        fewest = min(scored.n_clusters for scored in finer)
+        start = max_evidence([scored for scored in finer if scored.n_clusters == fewest], overdispersion)
+        return [merge_down(scoring_data, start, n_clusters)]
+    labels = kmeans_labels(winsorize(scoring_data), n_clusters, seed)
     distinct = np.unique(labels).size
     if distinct < n_clusters:
         raise ValueError(f"n_clusters={n_clusters} is more than there are different observations, {distinct}")
-    return [score(field, labels)]
+    return [score(scoring_data, labels)]
 
 
-def coarsest(field: Field, candidates: list[Scored], overdispersion: float) -> Scored:
+def simplest_adequate(
+    scoring_data: ScoringData, candidates: list[ScoredLabelling], overdispersion: float
+) -> ScoredLabelling:
     """Return the candidate with the fewest clusters that is not clearly worse than the best.
 
     The more observations count as one, the less the model is to be believed, and the clearer it has to be: up to two standard
     errors of the difference of log densities, by their sums over blocks; where more than two count as one, of what is left of
     the difference when more clusters are paid for (Vuong 1989, with and without his correction).
     """
-    best = best_of(field, candidates, overdispersion)
-    limit, strict = (_ERRORS * float(np.clip(overdispersion - doubt, 0.0, 1.0)) for doubt in (1.0, 2.0))
-    blocks = field.pieces(max(BLOCKS[0], len(field) // _BLOCKS))
-    level = log_densities(field, best)
-    for scored in by_number(candidates, overdispersion):
-        if scored.clusters >= best.clusters:
+    best = max_evidence_rescored(scoring_data, candidates, overdispersion)
+    limit, strict = (_STANDARD_ERRORS * float(np.clip(overdispersion - doubt, 0.0, 1.0)) for doubt in (1.0, 2.0))
+    blocks = scoring_data.blocks(max(BLOCK_ROWS[0], len(scoring_data) // _ERROR_BLOCKS))
+    level = row_log_densities(scoring_data, best)
+    for scored in best_by_n_clusters(candidates, overdispersion):
+        if scored.n_clusters >= best.n_clusters:
             break
-        fewer = scored if field.borrowed else score(field, scored.labels)
-        sums = np.bincount(blocks, level - log_densities(field, fewer))
+        fewer = scored if scoring_data.from_sample else score(scoring_data, scored.labels)
+        sums = np.bincount(blocks, level - row_log_densities(scoring_data, fewer))
         error = np.sqrt(sums.size * sums.var())
         paid = overdispersion * (best.log_evidence(overdispersion) - fewer.log_evidence(overdispersion))
         if sums.sum() < limit * error or paid < strict * error:
@@ -292,62 +322,46 @@ def coarsest(field: Field, candidates: list[Scored], overdispersion: float) -> S
     return best
 
 
-def by_number(candidates: list[Scored], overdispersion: float, *, most: int = MAX_CLUSTERS) -> list[Scored]:
+def best_by_n_clusters(
+    candidates: list[ScoredLabelling], overdispersion: float, *, most: int = MAX_CLUSTERS
+) -> list[ScoredLabelling]:
     """Return the best candidate of each number of clusters up to ``most``, fewest clusters first."""
-    best: dict[int, Scored] = {}
+    best: dict[int, ScoredLabelling] = {}
     for scored in candidates:
-        if scored.clusters > most:
+        if scored.n_clusters > most:
             continue
-        other = best.get(scored.clusters)
+        other = best.get(scored.n_clusters)
         if other is None or scored.log_evidence(overdispersion) > other.log_evidence(overdispersion):
-            best[scored.clusters] = scored
+            best[scored.n_clusters] = scored
     return [best[number] for number in sorted(best)]
 
 
-def most_evident(candidates: list[Scored], overdispersion: float, *, full: bool = False) -> Scored:
+def max_evidence(
+    candidates: list[ScoredLabelling], overdispersion: float, *, by_place: bool = False
+) -> ScoredLabelling:
     """Return the candidate with the most evidence; raise a ValueError where that of none is a finite number."""
-    best = max(candidates, key=lambda scored: scored.log_evidence(overdispersion, full=full))
-    if not np.isfinite(best.log_evidence(overdispersion, full=full)):
+    best = max(candidates, key=lambda scored: scored.log_evidence(overdispersion, by_place=by_place))
+    if not np.isfinite(best.log_evidence(overdispersion, by_place=by_place)):
         raise ValueError("X: the evidence of no labelling is a finite number, so there is nothing to choose by")
     return best
 
 
-def join_count_ratio(field: Field, scored: Scored) -> float:
-    """Return the changes of label between neighbours over what there would be were labels dealt out at random."""
+def max_evidence_rescored(
+    scoring_data: ScoringData, candidates: list[ScoredLabelling], overdispersion: float, *, by_place: bool = False
+) -> ScoredLabelling:
+    """Return the best candidate, those that come near scored with the correlations and tails that suit them best."""
+    if not scoring_data.from_sample:  # else as it was extended, with what suited it on the sample
+        ranked = sorted(candidates, key=lambda scored: -scored.log_evidence(overdispersion, by_place=by_place))
+        candidates = [score(scoring_data, scored.labels) for scored in ranked[:_RESCORED]]
+    return max_evidence(candidates, overdispersion, by_place=by_place)
+
+
+def count_joins(scoring_data: ScoringData, scored: ScoredLabelling) -> JoinCounts:
+    """Return the changes of label between neighbours over those expected if labels were assigned at random."""
     share = scored.counts / scored.counts.sum()
     random = 1.0 - float((share**2).sum())
-    i, j = field.edges.T
-    return float((scored.labels[i] != scored.labels[j]).mean()) / random if random > 0 and len(i) else 0.0
-
-
-def chance(field: Field, scored: Scored) -> float:
-    """Return two standard errors of the join_count_ratio of labels that are dealt out at random."""
-    random = 1.0 - float(((scored.counts / scored.counts.sum()) ** 2).sum())
-    return 2.0 * float(np.sqrt(random * (1.0 - random) / max(len(field.edges), 1))) / random if random > 0 else 0.0
-
-
-def best_of(field: Field, candidates: list[Scored], overdispersion: float, *, full: bool = False) -> Scored:
-    """Return the best candidate, those that come near scored with the dependence and the tails that suit them best."""
-    if field.borrowed:  # as it was carried over, with what suited it on the sample
-        return most_evident(candidates, overdispersion, full=full)
-    ranked = sorted(candidates, key=lambda scored: -scored.log_evidence(overdispersion, full=full))
-    return most_evident([score(field, scored.labels) for scored in ranked[:_TOP]], overdispersion, full=full)
-
-
-def extend(
-    field: Field, rows: Index, near: Index, scored: Scored, overdispersion: float, *, mixed: bool = False
-) -> Scored:
-    """Carry a labelling of some rows over to all observations."""
-    settling = Relabelling(field, scored.kinds, scored.tails, temper=1.0 / overdispersion, mixed=mixed)
-    labels = settling.settle(settling.carry(rows, scored.labels, near), 2)
-    return score(field, labels, kinds=scored.kinds, tails=scored.tails)
-
-
-def nearest_rows(places: Positions, rows: Index) -> Index:
-    """Return which of some rows is nearest to each row, within its group if there is any."""
-    if places.points is not None:
-        # One group lies beside another, farther off than its own are from each other.
-        apart = 1.0 + 2.0 * float(np.linalg.norm(np.ptp(places.points, axis=0)))
-        points = np.column_stack([places.points, apart * places.groups])
-        return np.asarray(KDTree(points[rows]).query(points)[1])
-    return np.concatenate([places.between(np.array([row]), rows).argmin(axis=1) for row in range(len(places))])
+    i, j = scoring_data.edges.T
+    if random <= 0:
+        return JoinCounts(0.0, 0.0)
+    ratio = float((scored.labels[i] != scored.labels[j]).mean()) / random if len(i) else 0.0
+    return JoinCounts(ratio, 2.0 * float(np.sqrt(random * (1.0 - random) / max(len(i), 1))) / random)

@@ -1,4 +1,4 @@
-"""Where the search begins: labellings with more clusters than there are."""
+"""Initial labellings of the search, with more clusters than there are."""
 
 from __future__ import annotations
 
@@ -15,42 +15,41 @@ from mcgta.kernels.evidence.grow import grow
 from mcgta.kernels.simd.compiled import native
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Labels
-from mcgta.selection.field import Field
-from mcgta.selection.scoring import compact
+from mcgta.selection.scoring import renumber
+from mcgta.selection.scoring_data import ScoringData
 from mcgta.stages.local_models import fit_local_models
 from mcgta.stages.neighborhoods import find_neighborhoods
 
-MANY = 20
-"""Clusters of an over-segmentation."""
+START_CLUSTERS = 20
+"""Clusters of an initial labelling."""
 
-WINDOWS = (20, 30, 45)
+START_NEIGHBORS = (20, 30, 45)
 """Neighbours of the local models whose embedding is cut."""
 
-CALM = 0.25
-"""What densities count on calm paths, which take more observations to change a label."""
+LOW_LIKELIHOOD_WEIGHT = 0.25
+"""Factor of log densities on paths on which it takes more observations to change a label."""
 
-_FAR = 5.0  # robust standard deviations
-_NEXT = 8  # neighbours that regions grow to
+_WINSORIZED_DEVIATIONS = 5.0  # robust standard deviations
+_GROWN_TO_NEIGHBORS = 8  # of a row, which its region grows to
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A labelling to begin with, how it was made, and how far densities count on the paths that begin there along series."""
+    """An initial labelling, and the likelihood weights of the merge paths that begin there along series."""
 
-    name: str
     labels: Labels
-    tempers: tuple[float, ...] = (1.0,)
+    likelihood_weights: tuple[float, ...] = (1.0,)
 
 
-def winsorize(field: Field) -> Array:
-    """Return the features (N, d), those far off drawn in to ``_FAR`` robust standard deviations from the median."""
-    middle = np.median(field.X, axis=1, keepdims=True)
-    spread = 1.4826 * np.median(np.abs(field.X - middle), axis=1, keepdims=True)
-    reach = np.where(spread > 0, _FAR * spread, np.inf)
-    return native(np.clip(field.X, middle - reach, middle + reach).T)
+def winsorize(scoring_data: ScoringData) -> Array:
+    """Return the features (N, d), drawn in to within ``_WINSORIZED_DEVIATIONS`` of the median."""
+    middle = np.median(scoring_data.X, axis=1, keepdims=True)
+    spread = 1.4826 * np.median(np.abs(scoring_data.X - middle), axis=1, keepdims=True)
+    reach = np.where(spread > 0, _WINSORIZED_DEVIATIONS * spread, np.inf)
+    return native(np.clip(scoring_data.X, middle - reach, middle + reach).T)
 
 
-def embed(X: Array, places: Positions, n_neighbors: int) -> Array:
+def embed_models(X: Array, places: Positions, n_neighbors: int) -> Array:
     """Return (N, q) points whose distances are about those of the local models of X (N, d): means, and roots of covariances."""
     models = fit_local_models(X, find_neighborhoods(places, n_neighbors), covariance="empirical")
     fitted = np.flatnonzero(models.fitted)
@@ -65,7 +64,7 @@ def embed(X: Array, places: Positions, n_neighbors: int) -> Array:
     return points
 
 
-def cut_into(points: Array, number: int, seed: int) -> Labels:
+def kmeans_labels(points: Array, number: int, seed: int) -> Labels:
     """Cut points into clusters by k-means."""
     distinct = np.unique(points, axis=0).shape[0] if len(points) < 10 * number else number
     # Sums by several threads would not always be the same; and that equal points leave clusters empty is no news.
@@ -76,28 +75,28 @@ def cut_into(points: Array, number: int, seed: int) -> Labels:
         )
 
 
-def regions(field: Field, points: Array, number: int) -> Labels:
+def grow_regions(scoring_data: ScoringData, points: Array, number: int) -> Labels:
     """Grow regions of neighbours that are alike, until so many are left."""
-    listed = field.near[:, :_NEXT]
+    listed = scoring_data.neighbors[:, :_GROWN_TO_NEIGHBORS]
     row, place = np.nonzero(listed >= 0)
-    found = np.empty(len(field), dtype=np.int64)
-    grow(native(points), native(row, np.int64), native(listed[row, place], np.int64), number, found)
-    return compact(found)
+    labels = np.empty(len(scoring_data), dtype=np.int64)
+    grow(native(points), native(row, np.int64), native(listed[row, place], np.int64), number, labels)
+    return renumber(labels)
 
 
-def make_starts(field: Field, places: Positions, seed: int, *, many: int = MANY) -> Iterator[Start]:
-    """Yield labellings to begin with, of about ``many`` clusters."""
-    count = len(field)
-    X = winsorize(field)
+def initial_labellings(scoring_data: ScoringData, seed: int, *, number: int = START_CLUSTERS) -> Iterator[Start]:
+    """Yield labellings to begin with, of about ``number`` clusters: by position, by regions, and by local models."""
+    X = winsorize(scoring_data)
+    places = scoring_data.places
     sizes = np.bincount(places.groups)
-    piece = field.pieces(max(1, count // many))
-    yield Start("position", compact(piece * many // max(many, int(piece.max()) + 1)))
-    if sizes.size <= MANY:  # regions keep to their group
-        yield Start("regions", regions(field, X, 2 * many))
+    block = scoring_data.blocks(max(1, len(scoring_data) // number))
+    yield Start(renumber(block * number // max(number, int(block.max()) + 1)))
+    if sizes.size <= START_CLUSTERS:  # regions keep to their group
+        yield Start(grow_regions(scoring_data, X, 2 * number))
     largest = int(np.median(np.repeat(sizes, sizes)))
-    for number, wanted in enumerate(WINDOWS):
-        n = max(2, min(wanted, largest // 3))
-        points = embed(X, places, n)
-        yield Start(f"models of {n}", cut_into(points, many, seed), ((1.0,), (1.0, CALM), (CALM,))[number])
-        if number == 0 and sizes.size <= MANY:
-            yield Start(f"regions of models of {n}", regions(field, points, many), (CALM,))
+    by_models = ((1.0,), (1.0, LOW_LIKELIHOOD_WEIGHT), (LOW_LIKELIHOOD_WEIGHT,))
+    for n_neighbors, weights in zip(START_NEIGHBORS, by_models, strict=True):
+        points = embed_models(X, places, max(2, min(n_neighbors, largest // 3)))
+        yield Start(kmeans_labels(points, number, seed), weights)
+        if n_neighbors == START_NEIGHBORS[0] and sizes.size <= START_CLUSTERS:
+            yield Start(grow_regions(scoring_data, points, number), (LOW_LIKELIHOOD_WEIGHT,))

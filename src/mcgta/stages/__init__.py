@@ -6,8 +6,8 @@ place                     what it does                                          
 ``neighborhoods``         the n nearest observations in position                                 line 2
 ``local_models``          a Gaussian fitted on each neighbourhood                                line 3
 ``dissimilarity``         how much two observations differ                                       lines 4-5
-``semivariogram``         how much they should differ at their distance, and the range           lines 6-8
-``loss``                  dissimilarity plus the hinge penalty of pairs that fail the test       line 9
+``semivariogram``         how much they should differ at their distance, and the range           lines 6-9
+``loss``                  dissimilarity plus the hinge penalty of pairs that fail the test       line 10
 ========================  =====================================================================  =================
 
 Beside them: ``lags`` and ``prior`` change what the local models are fitted on. Line 10 is in ``mcgta.clustering``. The
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mcgta.stages.dissimilarity.compare import compare_features, compare_models
     from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
+    from mcgta.stages.dissimilarity.kind import Kind
     from mcgta.stages.local_models import LocalModels, fit_local_models
     from mcgta.stages.loss import Loss
     from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Dissimilarity": "dissimilarity.dissimilarity",
+    "Kind": "dissimilarity.kind",
     "LocalModels": "local_models",
     "Loss": "loss",
     "Neighborhoods": "neighborhoods",
@@ -44,6 +46,7 @@ _HOMES = {
 
 __all__ = [
     "Dissimilarity",
+    "Kind",
     "LocalModels",
     "Loss",
     "Neighborhoods",

@@ -20,7 +20,7 @@ from sklearn.covariance import OAS, EmpiricalCovariance, GraphicalLasso, LedoitW
 from mcgta.kernels.gaussians import covariance as shrinkage
 from mcgta.kernels.gaussians.careful_lasso import GAP
 from mcgta.kernels.gaussians.graphical_lasso import graphical_lasso
-from mcgta.runtime.rules import suggest
+from mcgta.runtime.rules import INF, Rule, suggest
 from mcgta.runtime.types import Array
 
 DEFAULT_ALPHA = 0.01
@@ -36,11 +36,11 @@ _SYMMETRY_TOLERANCE = 1e-8  # of the largest entry of a covariance
 
 
 class Moments(NamedTuple):
-    """What is known of B neighbourhoods: covariances (B, d, d), sizes (B,) and noise (B,) where ``needs_noise``."""
+    """Covariances (B, d, d) and sizes (B,) of B neighbourhoods, and quartic sums (B,) where ``needs_quartic_sums``."""
 
     covariances: Array
     sizes: Array
-    noise: Array | None = None
+    quartic_sums: Array | None = None
 
 
 class Regularized(NamedTuple):
@@ -58,14 +58,6 @@ class WindowFits(NamedTuple):
     failures: dict[int, str]
 
 
-def _keep(moments: Moments, parameter: float) -> Regularized:
-    return Regularized(moments.covariances, {})
-
-
-def _two_neighbors(d: int) -> int:
-    return 2
-
-
 @dataclass(frozen=True, eq=False)
 class CovarianceEstimator:
     """An estimator of covariances with its capabilities.
@@ -73,27 +65,29 @@ class CovarianceEstimator:
     Attributes
     ----------
     name : what users call it
-    regularize : turns moments into covariances, given the parameter
+    regularize : turns moments into covariances, given the parameter; None leaves them as they are
     fit_windows : fits windows (B, n, d) instead of taking moments, given a seed; None for moments
     parameter : the number that ``regularize`` is given: the penalty or the shrinkage; NaN without one
     uses_alpha : whether the parameter is ``alpha`` of the local models
-    needs_noise : whether ``regularize`` needs how much products of features vary, as Ledoit and Wolf do
+    needs_quartic_sums : whether ``regularize`` needs how much products of features vary, as Ledoit and Wolf do
     in_processes : whether it is slow Python code, for processes rather than threads
     takes_weights : whether neighbours may weigh differently
     singular : whether n_neighbors <= d gives singular covariances
-    least_neighbors : returns the least n_neighbors for d features
+    least_neighbors : the least n_neighbors
+    plus_features : whether it needs one more for each feature
     """
 
     name: str
-    regularize: Callable[[Moments, float], Regularized] = _keep
+    regularize: Callable[[Moments, float], Regularized] | None = None
     fit_windows: Callable[[Array, int], WindowFits] | None = None
     parameter: float = np.nan
     uses_alpha: bool = False
-    needs_noise: bool = False
+    needs_quartic_sums: bool = False
     in_processes: bool = False
     takes_weights: bool = True
     singular: bool = False
-    least_neighbors: Callable[[int], int] = _two_neighbors
+    least_neighbors: int = 2
+    plus_features: bool = False
 
     @property
     def by_moments(self) -> bool:
@@ -103,7 +97,7 @@ class CovarianceEstimator:
     @property
     def needs_members(self) -> bool:
         """Whether the features of each neighbourhood have to be gathered even where sums over blocks would do."""
-        return self.needs_noise or not self.by_moments
+        return self.needs_quartic_sums or not self.by_moments
 
     def with_parameter(self, value: float) -> CovarianceEstimator:
         """Return the same with another penalty or shrinkage; without any, covariances can be singular."""
@@ -146,10 +140,10 @@ def _shrink(moments: Moments, share: float) -> Regularized:
     return Regularized(shrinkage.shrunk(moments.covariances, share), {})
 
 
-def _shrink_by_noise(moments: Moments, parameter: float) -> Regularized:
-    assert moments.noise is not None
+def _shrink_by_quartic_sums(moments: Moments, parameter: float) -> Regularized:
+    assert moments.quartic_sums is not None
     covs = moments.covariances
-    return Regularized(shrinkage.shrunk(covs, shrinkage.ledoit_wolf_shrinkage(covs, moments.noise)), {})
+    return Regularized(shrinkage.shrunk(covs, shrinkage.ledoit_wolf_shrinkage(covs, moments.quartic_sums)), {})
 
 
 def _shrink_by_size(moments: Moments, parameter: float) -> Regularized:
@@ -212,10 +206,6 @@ def _trouble_with(location: Array, covariance: Array, d: int) -> str:
     return ""
 
 
-def _more_than_dimensions(d: int) -> int:
-    return d + 2
-
-
 COVARIANCES: dict[str, CovarianceEstimator] = {
     row.name: row
     for row in (
@@ -225,11 +215,11 @@ COVARIANCES: dict[str, CovarianceEstimator] = {
             fit_windows=_fit_robustly,
             in_processes=True,  # it is slow, and it warns: warning filters are not safe among threads
             takes_weights=False,
-            least_neighbors=_more_than_dimensions,
+            plus_features=True,
         ),
         CovarianceEstimator("shrunk", _shrink, parameter=DEFAULT_SHRINKAGE),
         CovarianceEstimator("empirical", singular=True),
-        CovarianceEstimator("ledoit_wolf", _shrink_by_noise, needs_noise=True),
+        CovarianceEstimator("ledoit_wolf", _shrink_by_quartic_sums, needs_quartic_sums=True),
         CovarianceEstimator("oas", _shrink_by_size),
     )
 }
@@ -264,14 +254,11 @@ def _row_of(estimator: Any) -> CovarianceEstimator | None:
 
 
 def _checked_parameter(estimator: Any, option: str, row: CovarianceEstimator) -> float:
-    value = float(getattr(estimator, option))
-    highest = np.inf if row.uses_alpha else 1.0
-    if not 0 <= value <= highest or value == np.inf:
-        raise ValueError(
-            f"covariance={estimator!r} is not allowed: {option}={value:g} must be a number >= 0"
-            + ("" if row.uses_alpha else " and <= 1")
-        )
-    return value
+    value = getattr(estimator, option)
+    rule = Rule(real=(0, INF if row.uses_alpha else 1))
+    if not rule.accepts(value):
+        raise ValueError(f"covariance={estimator!r} is not allowed: {option} must be {rule.describe()}")
+    return float(value)
 
 
 def _fitted_on_windows(estimator: Any) -> CovarianceEstimator:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from mcgta.kernels.gaussians import moments
 from mcgta.kernels.gaussians.calibration import chance
 from mcgta.kernels.gaussians.factors import psd_roots
 from mcgta.runtime.archive import Archived
+from mcgta.runtime.cached import cached_property
 from mcgta.runtime.parallel import run, short_tile, tapered, tiles
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Mask
@@ -55,10 +55,10 @@ class LocalModels(Archived):
             raise ValueError("failures names a row that does not exist")
         if self.sizes is not None and (self.sizes.shape != (len(self),) or not (self.sizes > 0).all()):
             raise ValueError(f"sizes must be {len(self)} numbers above zero")
-        self._check_sizes_of("means", _MAX_MEAN)
-        self._check_sizes_of("covariances", _MAX_COVARIANCE)
+        self._check_magnitude("means", _MAX_MEAN)
+        self._check_magnitude("covariances", _MAX_COVARIANCE)
 
-    def _check_sizes_of(self, name: str, limit: float) -> None:
+    def _check_magnitude(self, name: str, limit: float) -> None:
         """Refuse numbers of fitted models that are not finite or too large to square; no copy of them is made."""
         values = getattr(self, name)
         if self.failures:
@@ -109,7 +109,10 @@ class LocalModels(Archived):
         """Return the models of features that are multiplied by some factors; of lags, too, which repeat them."""
         repeated = np.tile(factors, self.means.shape[1] // factors.size)
         return replace(
-            self, means=self.means * repeated, covariances=self.covariances * repeated[:, None] * repeated[None, :]
+            self,
+            means=self.means * repeated,
+            covariances=self.covariances * repeated[:, None] * repeated[None, :],
+            prior=None if self.prior is None else self.prior.scaled(factors),
         )
 
     def append(self, other: LocalModels) -> LocalModels:
@@ -195,6 +198,9 @@ def _windows_of(neighborhoods: Neighborhoods | TimeWindows, rows: int) -> tuple[
 class _Fitting:
     """The fit of all neighbourhoods, tile by tile.
 
+    Threads write their tiles into the arrays of the result, and sliding moments are computed there, so that no copy is made;
+    processes cannot, and send what they have fitted.
+
     Attributes
     ----------
     means, covariances : (N, d) and (N, d, d), filled by :meth:`run`
@@ -247,6 +253,7 @@ class _Fitting:
         return fitted
 
     def _store(self, part: slice, fitted: WindowFits) -> None:
+        """Copy what is not in the arrays of the result already."""
         if not np.may_share_memory(fitted.means, self.means):
             self.means[part] = fitted.means
         if not np.may_share_memory(fitted.covariances, self.covariances):
@@ -261,7 +268,7 @@ class _Fitting:
         if estimator.fit_windows is not None:
             mean, cov, failures = estimator.fit_windows(self._X[members], self._seed)
         elif self._windows is not None:
-            own = (self.means[part], self.covariances[part])  # slices of the result, written where they belong
+            own = (self.means[part], self.covariances[part])
             starts, origins = self._windows
             n = self._neighborhoods.n_neighbors
             mean, cov = moments.sliding_moments(self._X, starts[part], origins[part], n, out=own)
@@ -271,10 +278,12 @@ class _Fitting:
         if self._prior_moments is not None:
             prior_mean, prior_cov = self._prior_moments
             mean, cov = update(mean, cov, prior_mean[part], prior_cov[part], size, self._prior_strength)
-        noise = None
-        if estimator.needs_noise:
-            noise = moments.quartic_sums(self._X, members, weights, center, np.ascontiguousarray(cov))
-        regularized = estimator.regularize(Moments(cov, size, noise), estimator.parameter)
+        if estimator.regularize is None:
+            return WindowFits(mean, cov, failures)
+        quartic_sums = None
+        if estimator.needs_quartic_sums:
+            quartic_sums = moments.quartic_sums(self._X, members, weights, center, np.ascontiguousarray(cov))
+        regularized = estimator.regularize(Moments(cov, size, quartic_sums), estimator.parameter)
         return WindowFits(mean, regularized.covariances, {**failures, **regularized.failures})
 
     def _gather(self, part: slice) -> tuple[Index, Array]:

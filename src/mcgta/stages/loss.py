@@ -1,4 +1,4 @@
-"""Stage 5: the loss of putting two observations into one cluster (line 9 of Algorithm 1, equations 8-11)."""
+"""Stage 5: the loss of putting two observations into one cluster (line 10 of Algorithm 1, equations 8-11)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mcgta.clustering.labels import pairs_within
 from mcgta.kernels.positions.metrics import TIE
 from mcgta.positions.positions import Positions
 from mcgta.runtime.archive import Archived
@@ -15,6 +14,7 @@ from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.semivariogram.curve import Semivariogram
+from mcgta.stages.within_clusters import pairs_within
 
 PENALTIES = ("within_range", "unconditional", "no_hinge")
 """Which pairs are penalised; see :class:`Loss`."""
@@ -24,7 +24,7 @@ _TILE_ROWS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Objective(Archived):
-    """The paper's total loss of a labelling (equation 9), over the pairs within clusters, each counted once.
+    """The paper's total loss of a labelling (equation 8), over the pairs within clusters, each counted once.
 
     Attributes
     ----------
@@ -45,7 +45,8 @@ class Loss:
     """M(i, j) = W + beta * max(0, W - t(d)) * [d <= rho], and M(i, i) = 0.
 
     W is the dissimilarity, d the distance of the pair, rho the range, and t(d) = 2 gamma(d) - margin the dissimilarity
-    up to which the pair passes the test.
+    up to which the pair passes the test. (Equation 9 writes gamma for the mean dissimilarity at a distance, which by equation 6
+    is 2 gamma.)
 
     Attributes
     ----------
@@ -79,7 +80,7 @@ class Loss:
         return self.semivariogram.expected(distance) - self.margin
 
     def penalty(self, dissimilarity: Array, distance: Array) -> Array:
-        """r(i, j), without beta (equations 10 and 11)."""
+        """r(i, j), without beta (equations 9 and 10; without the range, equation 11)."""
         if self.penalty_kind == "unconditional":
             return self._exceeds(dissimilarity, distance)
         out = np.zeros(np.broadcast_shapes(dissimilarity.shape, distance.shape))

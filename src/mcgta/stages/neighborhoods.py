@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -22,6 +21,7 @@ from mcgta.kernels.positions.metrics import TIE
 from mcgta.kernels.positions.time_windows import time_windows
 from mcgta.positions.positions import Positions
 from mcgta.runtime.archive import Archived
+from mcgta.runtime.cached import cached_property
 from mcgta.runtime.parallel import tiles
 from mcgta.runtime.types import Array, Index, Mask
 

@@ -7,7 +7,7 @@ what clusters look like over all, and each local model becomes its maximum-a-pos
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -50,6 +50,13 @@ class MixturePrior(Archived):
         if self.shares.shape != (k,) or self.covariances.shape != (k, d, d):
             raise ValueError("shares, means and covariances disagree on the number of components or features")
         check_value("strength", self.strength, _RULES["strength"])
+
+    def scaled(self, factors: Array) -> MixturePrior:
+        """Return the mixture of features that are multiplied by some factors (d,); of lags, too, which repeat them."""
+        repeated = np.tile(factors, self.means.shape[1] // factors.size)
+        return replace(
+            self, means=self.means * repeated, covariances=self.covariances * repeated[:, None] * repeated[None, :]
+        )
 
     def responsibilities(self, X: Array) -> Array:
         """Return (N, K) posterior probabilities of the components given each observation's features."""

@@ -15,31 +15,35 @@ from scipy.optimize import linear_sum_assignment
 from mcgta.clustering.membership import Membership
 from mcgta.clustering.neighbor_search import NeighborSearch
 from mcgta.clustering.tree_search import TreeSearch
-from mcgta.fit import EVIDENCE, Fit, Labelling, assemble, label_by_clusterer, label_by_evidence
+from mcgta.fit import Fit, Labelling
+from mcgta.fitting import assemble, label_by_clusterer, label_by_evidence
+from mcgta.missing import CompleteRows, Missing
 from mcgta.observations import Observations, check_columns, sort_observations
 from mcgta.pipeline import (
     Prepared,
     StageCache,
     choose_backend_for,
     listed_neighbors,
-    models_key,
     models_on,
     open_search,
     prepare,
+    stage_key,
 )
 from mcgta.positions.distances import read_distances
 from mcgta.positions.positions import Positions
-from mcgta.positions.reading import read_positions
+from mcgta.positions.reading import is_row_order, read_positions
 from mcgta.runtime.parallel import tiles
 from mcgta.runtime.progress import note, stage
 from mcgta.runtime.rules import read_level
 from mcgta.runtime.types import Array, Index, Labels, Mask
 from mcgta.runtime.warnings import warn
-from mcgta.selection.auto import Selection, select
+from mcgta.selection.auto import select
+from mcgta.selection.choice import EVIDENCE
 from mcgta.settings import Settings
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
-from mcgta.updating.joining import check_group_names, need_groups
+from mcgta.updating.completing import complete_new
+from mcgta.updating.joining import check_group_names, go_on, need_groups, need_positions
 
 _TILE_ROWS = 8192
 _FEW_CHANGED = 1 / 8  # share of changed models up to which it pays to look for what is near them
@@ -56,80 +60,97 @@ def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) ->
             "local_models: the models of this fit were passed in, so there is no telling how those of new observations are "
             "fitted; use fit"
         )
-    if fit.settings.kind.compares == "rows":
+    if fit.settings.dissimilarity_kind.compares == "rows":
         raise ValueError("dissimilarity is a table of the rows of the fit, so new rows cannot be added to it; use fit")
+    given = complete_new(fit, X, positions, groups, append=True)
+    if given.X.shape[0] == 0 < given.n_rows:
+        return fit.having(missing=_missing_in_all(fit, given), changed_share=0.0)
     settings = _settings_for(fit, refresh=refresh)
-    count = len(fit.data.positions) + X.shape[0]
-    listed = 2 * listed_neighbors(positions, settings)  # before and after
+    count = len(fit.data.positions) + given.X.shape[0]
+    listed = 2 * listed_neighbors(given.positions, settings)  # before and after
     backend = choose_backend_for((count, X.shape[1]), settings, neighbors=listed)
-    places = join_positions(_user_positions(fit), X.shape[0], positions, groups)
-    every = np.concatenate([fit.data.raw, X])
-    check_columns(every, fit.names, settings.kind)
-    data = _sort(fit, every, places)
+    places = join_positions(fit, given)
+    every = np.concatenate([fit.data.raw, given.X])
+    check_columns(every, fit.names, settings.dissimilarity_kind)
+    data = sort_observations(
+        every,
+        places,
+        n_neighbors=fit.data.n_neighbors,
+        lags=settings.lags,
+        seed=fit.data.seed,
+        spreads=fit.data.spreads,
+        rows=_numbers_of_all(fit, given),
+    )
     if positions is not None:
         _warn_of_repeated(data, len(fit.data.positions))
-    cache = StageCache(priors={models_key(settings, data): fit.prior})
+    cache = StageCache()
+    key = stage_key("models", settings, data)
+    cache.put("prior", key, fit.prior)
     changed = np.ones(data.order.size, dtype=bool)
     if fit.models is not None:
         models, changed = _extend(fit, data, settings)
-        cache.models[models_key(settings, data)] = models
+        cache.put("models", key, models)
     prepared = prepare(data, settings, cache, backend=backend)
     selection = None
     if fit.labelling.source == EVIDENCE:
-        selection = _search_again(fit, data)
+        # Labels are searched for on all observations, with the settings as they were chosen.
+        asked = fit.settings.having(refine="all", n_clusters=fit.asked.n_clusters)
+        selection = select(asked, data, StageCache())
         labelling = label_by_evidence(prepared, selection)
     else:
         cores = None
-        if backend.name == "tree":
+        if backend.is_tree:
             cores = _known_cores(fit, prepared, open_search(prepared, backend, cache), changed, refresh=refresh)
         labelling, backend = label_by_clusterer(prepared, backend, cache, cores)
     prepared = replace(prepared, settings=fit.settings)
-    labelling = _number_by_old_members(fit, data, labelling)
-    share = _changed_share(fit, data, labelling)
+    labelling, share = _number_by_old_members(fit, data, labelling)
     note(f"{share:.1%} of the observations of before have changed cluster")
-    appended = assemble(fit.asked, prepared, labelling, backend, fit.names, selection, cache)
-    choice = fit.choice if selection is None else appended.choice  # settings of the clusterer stay as they were chosen
-    return appended.having(choice=choice, changed_share=share)
+    grown = assemble(fit.asked, prepared, labelling, backend, fit.names, selection, cache, changed_share=share)
+    return grown.having(missing=_missing_in_all(fit, given))
 
 
 def _settings_for(fit: Fit, *, refresh: bool) -> Settings:
     """Return the settings to run Algorithm 1 with: what depends on the data stays as it was, unless refreshed."""
     if refresh:
         return fit.settings
-    values: dict[str, Any] = {"margin": fit.margin, "semivariogram": fit.semivariogram, "max_lag": None}
+    values: dict[str, Any] = {"margin": fit.margin, "semivariogram": fit.semivariogram}
     settings = fit.settings
     cut = settings.n_clusters != "auto" and settings.wants_clusterer  # at a radius of its own
-    if not cut and (settings.algorithm.needs_eps or read_level(settings.eps) is not None):
+    if not cut and (settings.clustering_algorithm.needs_eps or read_level(settings.eps) is not None):
         values["eps"] = "auto" if np.isnan(fit.labelling.eps) else fit.labelling.eps
     return settings.having(**values)
 
 
-def _search_again(fit: Fit, data: Observations) -> Selection:
-    """Search for labels on all observations, with the settings as they were chosen."""
-    return select(fit.settings.having(refine="all", n_clusters=fit.asked.n_clusters), data, StageCache())
+def _numbers_of_all(fit: Fit, given: CompleteRows) -> Index | None:
+    """Return the numbers of the user's rows that are observations; None where all are."""
+    if fit.data.rows is None and given.rows is None:
+        return None
+    before = np.arange(fit.n_rows) if fit.data.rows is None else fit.data.rows
+    return np.concatenate([before, fit.n_rows + given.numbers])
 
 
-def _user_positions(fit: Fit) -> Positions:
-    return fit.data.positions.take(fit.data.back)
+def _missing_in_all(fit: Fit, given: CompleteRows) -> Missing | None:
+    """Return what is missing in the rows of the fit and in those that follow."""
+    new = given.record(fit.data.positions)
+    if fit.missing is None and new is None:
+        return None
+    if new is None:
+        new = Missing.nothing(given.n_rows, fit.data.positions)
+    elif is_row_order(given.positions):
+        new = replace(new, positions=go_on(fit.user_positions, new.positions))
+    before = fit.missing or Missing.nothing(fit.n_rows, fit.data.positions)
+    return before.followed_by(new)
 
 
-def _sort(fit: Fit, X: Array, positions: Positions) -> Observations:
-    """Bring observations into canonical order, with the neighbourhoods and the seed of the fit."""
-    return sort_observations(
-        X,
-        positions,
-        n_neighbors=fit.data.n_neighbors,
-        lags=fit.settings.lags,
-        seed=fit.data.seed,
-        spreads=fit.data.spreads,
-    )
-
-
-def join_positions(places: Positions, count: int, positions: Any, groups: Any) -> Positions:
-    """Read the positions of ``count`` new observations and put them after those of a fit.
+def join_positions(fit: Fit, given: CompleteRows) -> Positions:
+    """Read the positions of new observations and put them after those of a fit, in the order of the user's rows.
 
     Without positions, which the fit must have been without too, every group goes on a step a row.
     """
+    places = fit.data.positions.take(fit.data.back)
+    count = given.X.shape[0]
+    positions = given.positions
+    groups = given.groups
     need_groups(places, groups)
     if not places.metric.has_coordinates:
         shape = (count, len(places) + count)
@@ -141,20 +162,10 @@ def join_positions(places: Positions, count: int, positions: Any, groups: Any) -
         new = read_positions(table[:, len(places) :], count, groups=groups, like=places)
         check_group_names(places, new)
         return places.join(new, cross=table[:, : len(places)])
-    if positions is None and places.unit != "step":
-        raise ValueError("positions is needed: the fit had positions")
+    need_positions(places, positions)
     new = read_positions(positions, count, groups=groups, like=places)
     check_group_names(places, new)
-    return places.join(_go_on(places, new) if positions is None else new)
-
-
-def _go_on(places: Positions, new: Positions) -> Positions:
-    """Let steps continue where each group has ended."""
-    ends = np.full(len(places.group_names), -1.0)
-    np.maximum.at(ends, places.groups, np.floor(places.coordinates[:, 0]))
-    after = dict(zip(places.group_names.tolist(), (ends + 1).tolist(), strict=True))
-    first = np.array([after.get(name, 0.0) for name in new.group_names.tolist()])
-    return replace(new, coordinates=new.coordinates + first[new.groups, None])
+    return places.join(go_on(fit.user_positions, new) if is_row_order(positions) else new)
 
 
 def _warn_of_repeated(data: Observations, fitted: int) -> None:
@@ -182,7 +193,7 @@ def _extend(fit: Fit, data: Observations, settings: Settings) -> tuple[LocalMode
     with stage("neighbourhoods"):
         then = find_neighborhoods(fit.data.positions, fit.data.n_neighbors, weights=settings.weights)
         now = find_neighborhoods(data.positions, data.n_neighbors, weights=settings.weights)
-        changed = outdated(fit.data, then, data, now, slides=settings.estimator.by_moments)
+        changed = outdated(fit.data, then, data, now, slides=settings.covariance_estimator.by_moments)
     rows = np.flatnonzero(changed)
     known = np.flatnonzero(~changed)
     source = np.empty(data.order.size, dtype=np.int64)
@@ -203,7 +214,7 @@ def outdated(
     """Tell which rows of ``data`` need another model than they have: new ones, and those with other neighbours or features.
 
     A row keeps its model if the same observations with the same features, in the same order, are its neighbours as before.
-    That nobody new is among them does not suffice: which distances are tied depends on all positions. Weights
+    That no new one is among them does not suffice: which distances are tied depends on all positions. Weights
     follow from the neighbours. ``slides`` says that along time moments are taken from sums over blocks of rows; the
     row's place in its block must then be as before too, so that what is kept is, to the last bit, what a fit would find.
     """
@@ -215,7 +226,7 @@ def outdated(
     if slides:
         out[known] |= _place_in_block(now)[known] != _place_in_block(then)[before]
     if isinstance(now, TimeWindows) and isinstance(then, TimeWindows):
-        # Old rows keep their order along time, so windows of one beginning are the same unless somebody has come between.
+        # Old rows keep their order along time, so windows of one beginning are the same unless a new one has come between.
         starts = now.starts[known]
         count = np.r_[0, np.cumsum(touched)]
         between = (count[starts + now.n_neighbors] > count[starts]) & (starts >= 0)
@@ -253,7 +264,7 @@ def _known_cores(
     settings = fit.settings
     rule = fit.labelling.rule
     # Cores of clusters that were too small are not among those of before.
-    same = not refresh and settings.algorithm.takes_known_core and (settings.min_cluster_size or 1) == 1
+    same = not refresh and settings.clustering_algorithm.takes_known_core and (settings.min_cluster_size or 1) == 1
     if not same or not isinstance(search, TreeSearch) or not isinstance(rule, Membership):
         return None
     before = fit.derived.search
@@ -292,36 +303,26 @@ def _same_reach(then: TreeSearch, now: TreeSearch) -> bool:
     return True
 
 
-def _number_by_old_members(fit: Fit, data: Observations, labelling: Labelling) -> Labelling:
-    """Give clusters the numbers of those before that they have most members of; new ones follow."""
-    before, now = _old_labels(fit, data, labelling)
+def _number_by_old_members(fit: Fit, data: Observations, labelling: Labelling) -> tuple[Labelling, float]:
+    """Let clusters go on under the numbers of those before that they have most members of; new ones follow.
+
+    Numbers of clusters that are no more are closed up. Returns the share of old rows, too, whose cluster is not the one that
+    goes on as theirs, noise being one of its own.
+    """
+    before = fit.labelling.labels[fit.data.back]
+    now = labelling.labels[data.back][: before.size]
     size = labelling.n_clusters
     old_size = fit.labelling.n_clusters
     if size == 0 or old_size == 0:
-        return labelling
+        return labelling, float(np.mean(before != now))
     inside = (before >= 0) & (now >= 0)
     table = np.zeros((size, old_size), dtype=np.int64)
     np.add.at(table, (now[inside], before[inside]), 1)
     mine, theirs = linear_sum_assignment(-table)
-    names = np.full(size, -1, dtype=np.int64)
+    names = old_size + np.arange(size)
     shared = table[mine, theirs] > 0
     names[mine[shared]] = theirs[shared]
-    free = iter(number for number in range(size + old_size) if number not in set(theirs[shared].tolist()))
-    for k in np.flatnonzero(names < 0):
-        names[k] = next(free)
-    order = np.argsort(names, kind="stable")  # without gaps, in the order of the old numbers
+    share = float(np.mean(before != np.where(now < 0, -1, names[now])))
     rank = np.empty(size, dtype=np.int64)
-    rank[order] = np.arange(size)
-    return labelling.renumbered(rank)
-
-
-def _changed_share(fit: Fit, data: Observations, labelling: Labelling) -> float:
-    """Return the share of the observations of before whose cluster is another now, noise being one of its own."""
-    before, now = _old_labels(fit, data, labelling)
-    return float(np.mean(before != now))
-
-
-def _old_labels(fit: Fit, data: Observations, labelling: Labelling) -> tuple[Labels, Labels]:
-    """Return the labels before and now of the observations of the earlier fit, in the user's order."""
-    count = len(fit.data.positions)
-    return fit.labels, labelling.labels[data.back][:count]
+    rank[np.argsort(names)] = np.arange(size)
+    return labelling.renumbered(rank), share

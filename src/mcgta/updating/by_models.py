@@ -15,12 +15,7 @@ from mcgta.kernels.simd.compiled import native
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.cluster_models import ClusterModels
-from mcgta.selection.field import LISTED, neighbours
-from mcgta.selection.probabilities import leave_out_far, normalise, sweep
-
-_ROUNDS = 2  # of predicting observations from those that have the same label
-_OVERLAP_STEPS = 20
-_NEIGHBORS_THAT_COUNT = 8
+from mcgta.selection.probabilities import keep_to, mean_field, softmax_rows
 
 
 class Placed(NamedTuple):
@@ -60,15 +55,12 @@ def place_by_models(clusters: ClusterModels, X: Array, places: Positions, labels
     positions = places.take(order)
     held = native(np.maximum(labels[order], -1), np.int64)
     if clusters.mixed:
-        chances = normalise(clusters.log_densities(features) + clusters.log_shares)
+        chances = softmax_rows(clusters.log_densities(features) + clusters.log_shares)
         found = chances.argmax(axis=1)
     elif positions.is_chain:
         found, chances = _along(clusters, features, positions, held)
     else:
-        if clusters.overlap:
-            chances = _among_many(clusters, features, positions, held)
-        else:
-            chances = _around(clusters, features, positions, held)
+        chances = mean_field(clusters, features, positions, held, certain=True)
         found = chances.argmax(axis=1)
     back = np.empty(order.size, dtype=np.int64)
     back[order] = np.arange(order.size)
@@ -78,54 +70,12 @@ def place_by_models(clusters: ClusterModels, X: Array, places: Positions, labels
 
 def _along(clusters: ClusterModels, features: Array, positions: Positions, held: Labels) -> tuple[Labels, Array]:
     """Return the likeliest labels along series, and probabilities over all paths; known labels are kept to."""
-    stay, enter = clusters.relabelling(features, positions).along(clusters.gaussians)
-    stay = _keep_to(stay.copy(), held)
-    enter = _keep_to(enter.copy(), held)
+    stay, enter = clusters.relabeller(features, positions).series_log_densities(clusters.gaussians)
+    keep_to(stay, held)
+    keep_to(enter, held)
     first = np.r_[True, positions.groups[1:] != positions.groups[:-1]]
     labels = np.empty(held.size, dtype=np.int64)
     best_path(stay, enter, first, clusters.change_cost, labels)
     chances = np.empty(stay.shape)
     path_chances(stay, enter, first, clusters.change_cost, chances)
     return labels, chances
-
-
-def _keep_to(worth: Array, held: Labels) -> Array:
-    """Make all but the known label impossible, in place."""
-    rows = np.flatnonzero(held >= 0)
-    worth[rows] = -np.inf
-    worth[rows, held[rows]] = 0.0
-    return worth
-
-
-def _around(clusters: ClusterModels, features: Array, positions: Positions, held: Labels) -> Array:
-    """Return probabilities by what is near; known labels are kept to."""
-    near = neighbours(positions, LISTED + 1)[0]
-    beside = native(near[:, :_NEIGHBORS_THAT_COUNT], np.int64)
-    prepared = clusters.relabelling(features, positions)
-    labels = held
-    chances: Array = np.empty((held.size, len(clusters)))
-    for _ in range(1 if clusters.independent else _ROUNDS):
-        worth: Array = native(prepared.around(labels, clusters.gaussians))
-        leave_out_far(worth, near, held)
-        worth = _keep_to(worth, held)
-        chances = sweep(worth, beside, clusters.agreement, normalise(worth.copy()))
-        labels = native(chances.argmax(axis=1), np.int64)
-    return chances
-
-
-def _among_many(clusters: ClusterModels, features: Array, positions: Positions, held: Labels) -> Array:
-    """Return probabilities where regions overlap: by the features, and by the shares of clusters among many neighbours."""
-    near = neighbours(positions, clusters.overlap + 1)[0]
-    there = near >= 0
-    likely = clusters.log_densities(features)
-    likely = np.exp(likely - likely.max(axis=1, keepdims=True))
-    size = len(clusters)
-    chances = np.tile(np.exp(clusters.log_shares), (held.size, 1))
-    known = np.flatnonzero(held >= 0)
-    for _ in range(_OVERLAP_STEPS):
-        chances[known] = 0.0
-        chances[known, held[known]] = 1.0
-        shares = (chances[near] * there[:, :, None]).sum(axis=1) + 1.0 / size
-        chances = shares * likely
-        chances /= chances.sum(axis=1, keepdims=True)
-    return chances

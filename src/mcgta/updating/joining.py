@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from mcgta.observations import Observations
 from mcgta.positions.distances import read_distances
 from mcgta.positions.positions import Positions
-from mcgta.positions.reading import read_positions
+from mcgta.positions.reading import is_row_order, read_positions
 from mcgta.runtime.types import Array, Index, Mask
 from mcgta.stages.lags import stack_lags
 
@@ -82,11 +82,10 @@ def read_new(places: Positions, X_new: Array, positions: Any, groups: Any) -> Ne
         unknown = np.where(np.eye(count, dtype=bool), 0.0, np.inf)
         new = read_positions(unknown, count, groups=groups, like=places)
     else:
-        if positions is None and places.unit != "step":
-            raise ValueError("positions is needed: the fit had positions")
+        need_positions(places, positions)
         new = read_positions(positions, count, groups=groups, like=places)
     check_group_names(places, new)
-    apart = positions is None
+    apart = is_row_order(positions)
     seen = np.searchsorted(places.group_names, new.group_names).clip(max=places.group_names.size - 1)
     codes = np.where(apart | (places.group_names[seen] != new.group_names), -1, seen)
     return New(X_new, new, codes[new.groups], apart, cross)
@@ -108,6 +107,21 @@ def join_new(data: Observations, new: New, surroundings: Context | None = None) 
     cross = None if new.cross is None else new.cross[np.ix_(fresh, rows)]
     joined = fitted.join(places, apart=new.apart, cross=cross)
     return Joined(np.concatenate([data.raw[rows], new.X[fresh]]), joined, known, fresh, around)
+
+
+def need_positions(places: Positions, positions: Any) -> None:
+    """Refuse new observations without positions where the fit had some."""
+    if positions is None and places.unit != "step":
+        raise ValueError("positions is needed: the fit had positions")
+
+
+def go_on(ended: Positions, new: Positions) -> Positions:
+    """Let steps of new rows continue where each group of those before has ended."""
+    ends = np.full(len(ended.group_names), -1.0)
+    np.maximum.at(ends, ended.groups, np.floor(ended.coordinates[:, 0]))
+    after = dict(zip(ended.group_names.tolist(), (ends + 1).tolist(), strict=True))
+    first = np.array([after.get(name, 0.0) for name in new.group_names.tolist()])
+    return replace(new, coordinates=new.coordinates + first[new.groups, None])
 
 
 def need_groups(places: Positions, groups: Any) -> None:

@@ -8,6 +8,7 @@ from scipy.stats import chi2
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.selection.cluster_models import ClusterModels
+from mcgta.selection.tails import GAUSSIAN
 
 UNLIKE_SHARE = 0.1
 """Share of new observations, beyond the reach of 99 % of the fit's, from which on a warning says so."""
@@ -58,9 +59,9 @@ def changed_clusters(rule: ClusterModels, counts: Array | Index, X: Array, label
     A likelihood-ratio test of both at once, for Gaussian clusters of observations that are independent given their label; none
     for others, of which it is not known how much they vary by chance.
     """
-    if not rule.independent or np.isfinite(rule.degrees_of_freedom):
+    if not rule.independent or rule.tails != GAUSSIAN:
         return np.empty(0, dtype=np.int64)
-    scaled = rule.frame.scale.apply(X).T
+    scaled = rule.scale.apply(X).T
     d = scaled.shape[1]
     limit = chi2.isf(UNLIKE_LEVEL / len(rule), d * (d + 3) / 2)
     changed = []

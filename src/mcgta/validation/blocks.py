@@ -19,7 +19,7 @@ from mcgta.runtime.parallel import tiles
 from mcgta.runtime.rules import INF, Rule, check_value
 from mcgta.runtime.types import Array, Index, Mask
 
-BLOCKS_A_FOLD = 4
+BLOCKS_PER_FOLD = 4
 _TILE = 1024
 
 Fold = tuple[Index, Index]
@@ -31,15 +31,15 @@ class BlockSplit(BaseCrossValidator):
 
     Blocks are cut by halves across the widest direction of the positions, and hold about as many rows each: stretches of time,
     boxes of a plane, pieces of a sphere. Rows at one place stay together. The k-th block goes to fold k modulo ``n_splits``.
-    With several groups, whole groups are held out, dealt out so that folds are about equally large. Nothing is random.
+    With several groups, whole groups are held out, assigned so that folds are about equally large. Nothing is random.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds.
     n_blocks : int or None
-        Blocks that the positions are cut into, at least ``n_splits``; None is four a fold. With ``n_blocks=n_splits`` each fold
-        is one block, which along time may hold a single state.
+        Blocks that the positions are cut into, at least ``n_splits``; None is four per fold. With ``n_blocks=n_splits`` each
+        fold is one block, which along time may hold a single state.
     gap : float, default=0.0
         Rows this near to a held-out one, or nearer, are left out of training. In the unit of the positions: steps without
         positions, seconds for datetimes, metres on the globe. With 0, none are.
@@ -116,7 +116,7 @@ class BlockSplit(BaseCrossValidator):
         present = np.flatnonzero(sizes)
         if present.size > 1 and self.whole_groups:
             return self._deal_groups(places.groups, sizes, present)
-        blocks = self.n_blocks or BLOCKS_A_FOLD * self.n_splits
+        blocks = self.n_blocks or BLOCKS_PER_FOLD * self.n_splits
         out = np.empty(len(places), dtype=np.intp)
         for group in present:
             rows = np.flatnonzero(places.groups == group)
@@ -209,8 +209,8 @@ def _within(places: Positions, rows: Index, held: Index, gap: float) -> Mask:
         others = held[places.groups[held] == group]
         if places.points is not None and inside.size:
             # The tree's distances never exceed the metric's: what is farther by the tree is farther.
-            near, who = cKDTree(places.points[others]).query(places.points[rows[inside]])
-            close[inside] = places.of_pairs(rows[inside], others[who]) <= gap
+            near, nearest = cKDTree(places.points[others]).query(places.points[rows[inside]])
+            close[inside] = places.of_pairs(rows[inside], others[nearest]) <= gap
             inside = inside[~close[inside] & (near <= gap + places.rounding)]
         for tile in tiles(inside.size, _TILE):
             close[inside[tile]] = places.between(rows[inside[tile]], others).min(axis=1) <= gap

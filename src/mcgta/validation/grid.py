@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.runtime.rules import INF, Rule, suggest
-from mcgta.settings import RULES, check_parameters, names_of
+from mcgta.settings import RULES, Settings, hashable, names_of
 from mcgta.stages.covariance import get_covariance
 
 Values = dict[str, Any]
@@ -26,6 +26,16 @@ LOSS = ("beta", "margin", "margin_in_sills", "penalty")
 DENSITY = ("clusterer", "min_samples", "min_samples_in_neighbors", "min_cluster_size")
 RADIUS = ("eps", "eps_quantile")
 LEVELS = (MODELS, CURVE, LOSS, DENSITY, RADIUS)
+
+
+class Levels(NamedTuple):
+    """A value for each parameter of the levels of a grid, but for the radius."""
+
+    models: Values
+    curve: Values
+    loss: Values
+    density: Values
+
 
 RELATIVE: dict[str, tuple[str, Rule]] = {
     "margin_in_sills": ("margin", Rule(real=(-INF, INF))),
@@ -72,9 +82,9 @@ class Grid:
                 out.append(combination)
         return out
 
-    def steps(self) -> Iterator[tuple[Values, ...]]:
+    def steps(self) -> Iterator[Levels]:
         """Yield the combinations of all levels but the radius, the outer levels changing slowest."""
-        return itertools.product(*(self.level(names) for names in LEVELS[:-1]))
+        return map(Levels._make, itertools.product(*(self.level(names) for names in LEVELS[:-1])))
 
     def radii(self, clusterer: str) -> tuple[str, tuple[Any, ...]]:
         """Return the name and the values of the radius."""
@@ -84,7 +94,7 @@ class Grid:
         return ("eps_quantile", QUANTILES) if get_clusterer(clusterer).tunes_eps else ("eps", (0.0,))
 
     def __len__(self) -> int:
-        return sum(len(self.radii(density["clusterer"])[1]) for *_, density in self.steps())
+        return sum(len(self.radii(levels.density["clusterer"])[1]) for levels in self.steps())
 
 
 def has_effect(name: str, values: Values) -> bool:
@@ -157,7 +167,7 @@ def _read_values(name: Any, values: Any) -> tuple[Any, ...]:
     for value in plain:
         if not rule.accepts(value):
             raise ValueError(f"grid[{name!r}] has {value!r}, which is not allowed: {name} must be {rule.describe()}")
-    if len({repr(value) for value in plain}) < len(plain):
+    if len(set(map(hashable, plain))) < len(plain):
         raise ValueError(f"grid[{name!r}]={list(plain)!r} names a value twice")
     return plain
 
@@ -168,4 +178,4 @@ def check_grid(grid: Grid, params: Mapping[str, Any]) -> None:
     for names in (MODELS, CURVE, DENSITY):
         for values in grid.level(names):
             stated = {name: value for name, value in {**plain, **values}.items() if name not in RELATIVE}
-            check_parameters({**params, **stated, "beta": 0.0, "margin": 0.0})
+            Settings(**{**params, **stated, "beta": 0.0, "margin": 0.0})  # which checks them

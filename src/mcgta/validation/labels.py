@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,10 @@ class KnownLabels:
         """(N,) whether the label is known."""
         return self.codes >= 0
 
+    def take(self, rows: Index) -> KnownLabels:
+        """Return the labels of some observations."""
+        return replace(self, codes=self.codes[rows])
+
     def classes_among(self, rows: Index) -> int:
         """Return how many different labels are known among some rows."""
         codes = self.codes[rows]
@@ -94,7 +98,7 @@ def _kind(item: Any) -> str:
 
 
 @dataclass(frozen=True)
-class LabelScore:
+class AgreementScore:
     """How well clusters agree with known labels; larger is better.
 
     Attributes
@@ -150,7 +154,7 @@ class LabelScorer:
     """
 
     def __init__(self, scoring: str | Callable[[Any, Any], float] = "ari", *, noise: str = "class") -> None:
-        self.score = LabelScore(scoring, noise)
+        self.score = AgreementScore(scoring, noise)
 
     def __repr__(self) -> str:
         return f"LabelScorer({self.score.scoring!r}, noise={self.score.noise!r})"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mcgta.estimator import MCGTA
+from mcgta.settings import hashable
 from mcgta.validation.grid import Values
 from mcgta.validation.labels import NOISE
 
@@ -85,7 +86,7 @@ class Tuning:
             f"held out in blocks, chosen by the others: {self.score:.3f} ± {self.spread:.3f} over {len(self.folds)} folds",
             "fold   rows  labels  classes  chosen at  held out  parameters",
         ]
-        varied = [name for name in self.best_params if len({repr(row.get(name)) for row in self.settings}) > 1]
+        varied = [name for name in self.best_params if len({hashable(row.get(name)) for row in self.settings}) > 1]
         for k, fold in enumerate(self.folds):
             counts = f"{k:4d} {fold.rows:6d} {fold.labels:7d} {fold.classes:8d}"
             chosen = _said({name: fold.params[name] for name in varied if name in fold.params})

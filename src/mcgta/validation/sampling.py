@@ -7,14 +7,13 @@ for each of these.
 
 from __future__ import annotations
 
-import itertools
 import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mcgta.validation.grid import CURVE, DENSITY, LOSS, MODELS, Grid, Values
+from mcgta.validation.grid import DENSITY, LEVELS, LOSS, Grid, Levels
 
-Evaluate = Callable[[Grid, Values, Values, Values, Values], list[int]]
+Evaluate = Callable[[Grid, Levels], list[int]]
 
 
 def import_optuna() -> Any:
@@ -35,12 +34,12 @@ def sample(
     seed: int,
     advance: Callable[[int], None],
 ) -> list[int]:
-    """Return the places of the settings that one study has tried.
+    """Return the numbers of the settings that one study has tried.
 
     Parameters
     ----------
     grids : where to look
-    evaluate : tries the settings of every radius, and returns their places
+    evaluate : tries the settings of every radius, and returns their numbers
     value : what a setting is chosen by; the larger the better
     trials, seed : of the study
     advance : told of each trial
@@ -53,27 +52,27 @@ def sample(
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
         for _ in range(trials):
             trial = study.ask()
-            places = evaluate(*_propose(trial, grids))
-            tried.update(dict.fromkeys(places))
-            study.tell(trial, max(map(value, places)))
+            evaluated = evaluate(*_propose(trial, grids))
+            tried.update(dict.fromkeys(evaluated))
+            study.tell(trial, max(map(value, evaluated)))
             advance(1)
     finally:
         optuna.logging.set_verbosity(verbosity)
     return list(tried)
 
 
-def _propose(trial: Any, grids: Sequence[Grid]) -> tuple[Grid, Values, Values, Values, Values]:
+def _propose(trial: Any, grids: Sequence[Grid]) -> tuple[Grid, Levels]:
     number = trial.suggest_categorical("grid", list(range(len(grids)))) if len(grids) > 1 else 0
     grid = grids[number]
-    drawn = {
-        name: _draw(trial, f"{number}.{name}", grid.values[name], between=name in LOSS or name in DENSITY)
-        for name in itertools.chain(MODELS, CURVE, LOSS, DENSITY)
-        if name in grid.values
-    }
-    models, curve, loss, density = (
-        {name: drawn[name] for name in level if name in drawn} for level in (MODELS, CURVE, LOSS, DENSITY)
+    drawn = (
+        {
+            name: _draw(trial, f"{number}.{name}", grid.values[name], between=names in (LOSS, DENSITY))
+            for name in names
+            if name in grid.values
+        }
+        for names in LEVELS[:-1]
     )
-    return grid, models, curve, loss, density
+    return grid, Levels._make(drawn)
 
 
 def _draw(trial: Any, name: str, values: tuple[Any, ...], *, between: bool) -> Any:

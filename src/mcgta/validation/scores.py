@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mcgta.runtime.types import Labels
+from mcgta.settings import hashable
 from mcgta.validation.blocks import Fold
 from mcgta.validation.grid import Values
-from mcgta.validation.labels import KnownLabels, LabelScore
+from mcgta.validation.labels import AgreementScore, KnownLabels
 
 
 @dataclass(frozen=True)
-class Row:
-    """One labelling.
+class LabellingScores:
+    """How well one labelling agrees with the known labels.
 
     Attributes
     ----------
@@ -36,25 +38,25 @@ class Row:
 class Scores:
     """Settings in the order in which they were tried; a labelling that comes again is not scored again."""
 
-    def __init__(self, labels: KnownLabels, folds: Sequence[Fold], score: LabelScore) -> None:
+    def __init__(self, labels: KnownLabels, folds: Sequence[Fold], score: AgreementScore) -> None:
         self.settings: list[Values] = []
-        self.rows: list[Row] = []
+        self.rows: list[LabellingScores] = []
         self._labels = labels
         self._folds = folds
         self._score = score
-        self._places: dict[str, int] = {}
-        self._scored: dict[bytes, Row] = {}
+        self._numbers: dict[Any, int] = {}
+        self._scored: dict[bytes, LabellingScores] = {}
 
     def add(self, setting: Values, clusters: Labels) -> int:
-        """Score the clusters of a setting; return its place, which is the earlier one if it has been tried before."""
-        key = repr(sorted(setting.items()))
-        if key not in self._places:
-            self._places[key] = len(self.settings)
+        """Score the clusters of a setting; return its number, which is the earlier one if it has been tried before."""
+        key = tuple((name, hashable(value)) for name, value in sorted(setting.items()))
+        if key not in self._numbers:
+            self._numbers[key] = len(self.settings)
             self.settings.append(setting)
             self.rows.append(self._row(clusters))
-        return self._places[key]
+        return self._numbers[key]
 
-    def _row(self, clusters: Labels) -> Row:
+    def _row(self, clusters: Labels) -> LabellingScores:
         digest = hashlib.sha256(clusters.tobytes()).digest()
         if digest not in self._scored:
             train, held_out = (
@@ -62,15 +64,15 @@ class Scores:
             )
             everywhere = self._score(self._labels, clusters, np.arange(clusters.size))
             noise = float(np.mean(clusters < 0))
-            self._scored[digest] = Row(everywhere, train, held_out, int(clusters.max()) + 1, noise)
+            self._scored[digest] = LabellingScores(everywhere, train, held_out, int(clusters.max()) + 1, noise)
         return self._scored[digest]
 
     def best(self, fold: int | None, among: Sequence[int] | None = None) -> int:
         """Return the setting with the best score on the labels to choose by, or on all; of several the first."""
-        places = range(len(self.rows)) if among is None else sorted(among)
-        return max(places, key=lambda k: self.chosen_by(k, fold))
+        numbers = range(len(self.rows)) if among is None else sorted(among)
+        return max(numbers, key=lambda k: self.chosen_by(k, fold))
 
-    def chosen_by(self, place: int, fold: int | None) -> float:
+    def chosen_by(self, number: int, fold: int | None) -> float:
         """Return the score that a setting is chosen by, in a fold or on all labels."""
-        row = self.rows[place]
+        row = self.rows[number]
         return row.whole if fold is None else row.train[fold]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,15 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mcgta.estimator import MCGTA
-from mcgta.positions.positions import Positions
+from mcgta.fit import Fit
+from mcgta.fitting import fit_observations
 from mcgta.runtime.archive import Archived
+from mcgta.runtime.parallel import threads
 from mcgta.runtime.progress import Progress
-from mcgta.runtime.rules import INF, Rule, check_value, draw_seed
+from mcgta.runtime.random import draw_seed
+from mcgta.runtime.rules import INF, Rule, check_value
 from mcgta.runtime.types import Array, Index, Labels, Mask
-from mcgta.settings import RULES
+from mcgta.settings import RULES, Settings
 from mcgta.validation.agreement import adjusted_rand, count_together
 from mcgta.validation.blocks import cut_blocks
 
@@ -58,8 +61,8 @@ class Stability(Archived):
 
     The clusters of a fit are compared with those of each resample on the observations that were drawn for it. The Jaccard
     similarity of two clusters is the number of their common members over that of all members of either. By Hennig's (2007)
-    rules of thumb a cluster is stable from 0.85; fairly stable from 0.75; doubtful below, since there is a pattern, but who
-    belongs to it is uncertain, and below 0.6 it should not be trusted; and dissolved below 0.5. A cluster that lies in less
+    rules of thumb a cluster is stable from 0.85; fairly stable from 0.75; doubtful below, since there is a pattern, but its
+    members are uncertain, and below 0.6 it should not be trusted; and dissolved below 0.5. A cluster that lies in less
     than two blocks and would be stable is untested, since resamples have it with all its neighbourhoods or not at all.
 
     Attributes
@@ -179,31 +182,30 @@ def stability(
     ('stable', 'stable')
     """
     _check(model, n_resamples, share, random_state, n_jobs, progress)
-    data = model.fitted_.data
-    order = data.order  # canonical, so that the order of the rows does not matter
-    places = data.positions
-    X = data.raw[order]
-    labels = model.fitted_.labelling.labels
+    fit = model.fitted_
+    places = fit.data.positions  # in canonical order, so that the order of the rows does not matter
     blocks = cut_blocks(places, _block_size(len(places), model.n_neighbors_, share))
     if blocks.max() + 1 < _LEAST:
         raise ValueError(
             f"model: {len(places)} observations with n_neighbors_={model.n_neighbors_} make {blocks.max() + 1} blocks, and "
             f"resamples need at least {_LEAST}; fit more observations at different positions, or with smaller n_neighbors"
         )
-    params = _parameters(model, n_jobs)
+    asked = _settings(fit, n_jobs)
     draws = list(_draw(blocks, n_resamples, share, draw_seed(random_state)))
     found = []
     # The fit has said what there is to say of the observations.
-    with Progress(progress).stage("resamples", n_resamples) as advance, warnings.catch_warnings():
+    display = Progress(progress)
+    with display.stage("resamples", n_resamples) as advance, threads(asked.n_jobs), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for k, rows in enumerate(draws):
             try:
-                found.append(_fit(params, X[rows], places, rows))
+                found.append(_cluster(fit, asked, rows))
             except ValueError as error:
                 error.add_note(f"in resample {k} of {n_resamples}, which has {rows.size} of {len(places)} observations")
                 raise
             advance(1)
-    return _compare_all(labels, order, blocks, draws, found, float(share))
+    found_again = _compare_all(fit.labelling.labels, blocks, draws, found, float(share))
+    return replace(found_again, observations=fit.to_user(found_again.observations))
 
 
 def _check(model: Any, n_resamples: Any, share: Any, random_state: Any, n_jobs: Any, progress: Any) -> None:
@@ -211,8 +213,7 @@ def _check(model: Any, n_resamples: Any, share: Any, random_state: Any, n_jobs: 
         raise ValueError(f"model={model!r} must be an MCGTA that is fitted")
     check_is_fitted(model)
     check_value("n_resamples", n_resamples, Rule(integer=(2, INF)))
-    if not isinstance(share, (int, float, np.integer, np.floating)) or isinstance(share, bool) or not 0 < share < 1:
-        raise ValueError(f"share={share!r} is not allowed: share must be a number above 0 and below 1")
+    check_value("share", share, Rule(real=(0, 1), above=True, below=True))
     check_value("random_state", random_state, RULES["random_state"])
     check_value("n_jobs", n_jobs, RULES["n_jobs"])
     if n_jobs == 0:
@@ -222,6 +223,12 @@ def _check(model: Any, n_resamples: Any, share: Any, random_state: Any, n_jobs: 
         raise ValueError(
             "model was refitted with local_models, and there is no telling how those of a resample, whose neighbourhoods are "
             "others, are to be fitted; use one whose models are its own"
+        )
+    kind = model.fitted_.asked.dissimilarity_kind
+    if kind.compares == "rows" and kind.table is None:
+        raise ValueError(
+            f"model has dissimilarity={kind.name!r}, which compares rows by their numbers, and those of a resample are others; "
+            "use a table of all pairs, or a dissimilarity of models or features"
         )
 
 
@@ -244,40 +251,36 @@ def _draw(blocks: Index, times: int, share: float, seed: int) -> Sequence[Index]
     return draws
 
 
-def _parameters(model: MCGTA, n_jobs: int | None) -> dict[str, Any]:
-    """Return the parameters that the fit was asked for, for observations as :class:`Positions` has them."""
-    fit = model.fitted_
-    asked = fit.asked.params
-    if fit.data.positions.matrix is not None:
-        asked["metric"] = "precomputed"
-    elif asked["metric"] == "auto":
-        asked["metric"] = fit.data.positions.metric
-    asked["random_state"] = fit.data.seed
-    asked["progress"] = False
-    asked["n_jobs"] = asked["n_jobs"] if n_jobs is None else n_jobs
-    return asked
+def _settings(fit: Fit, n_jobs: int | None) -> Settings:
+    """Return the settings that the fit was asked for, with the metric of its positions."""
+    return fit.asked.having(
+        metric=fit.data.positions.metric,
+        random_state=fit.data.seed,
+        progress=False,
+        n_jobs=fit.asked.n_jobs if n_jobs is None else n_jobs,
+    )
 
 
-def _fit(params: dict[str, Any], X: Array, places: Positions, rows: Index) -> Labels:
-    """Cluster some rows; return their labels."""
-    part = places.take(rows)
-    groups = part.groups
-    if places.is_chain:  # rows are in order of time
-        groups = np.cumsum(np.r_[False, (np.diff(rows) > 1) | (np.diff(groups) != 0)])
-    clusterer = params["clusterer"]
-    neighbors = params["n_neighbors"]
-    if neighbors != "auto" and np.bincount(groups).max() < neighbors:
+def _cluster(fit: Fit, asked: Settings, rows: Index) -> Labels:
+    """Cluster some rows in canonical order; return their labels."""
+    places = fit.data.positions.take(rows)
+    if places.is_chain:  # rows are in order of time, and a series is cut where some are missing
+        series = np.cumsum(np.r_[False, (np.diff(rows) > 1) | (np.diff(places.groups) != 0)])
+        places = replace(places, groups=series, group_names=np.arange(series[-1] + 1))
+    if asked.n_neighbors != "auto" and np.bincount(places.groups).max() < int(asked.n_neighbors):
         return np.full(rows.size, -1)  # only groups that are too small for a model, and noise in every fit
-    if not isinstance(clusterer, str):
-        params = {**params, "clusterer": clone(clusterer, safe=False)}
-    where = part.coordinates if part.matrix is None else part.matrix
-    return MCGTA(**params).fit(X, positions=where, groups=groups).labels_
+    if not isinstance(asked.clusterer, str):
+        asked = asked.having(clusterer=clone(asked.clusterer, safe=False))
+    unsorted = fit.data.order[rows]
+    if asked.dissimilarity_kind.table is not None:
+        asked = asked.having(dissimilarity=asked.dissimilarity_kind.table[np.ix_(unsorted, unsorted)])
+    return fit_observations(fit.data.raw[unsorted], fit.names, places, None, asked).labels
 
 
 def _compare_all(
-    labels: Labels, order: Index, blocks: Index, draws: Sequence[Index], found: Sequence[Labels], share: float
+    labels: Labels, blocks: Index, draws: Sequence[Index], found: Sequence[Labels], share: float
 ) -> Stability:
-    """Compare the labels of the fit, in canonical order, with those of all resamples."""
+    """Compare the labels of the fit with those of all resamples; all is in canonical order."""
     size = int(labels.max(initial=-1)) + 1
     similar = np.zeros(size)
     members = np.zeros(size)
@@ -290,10 +293,9 @@ def _compare_all(
         members += held
         same[rows] += kept
         times[rows] += 1
-    observations = np.empty(labels.size)
     with np.errstate(invalid="ignore"):
         clusters = similar / members
-        observations[order] = same / times
+        observations = same / times
     return Stability(
         np.minimum(clusters, 1.0),
         _spread(labels, blocks, size),

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mcgta.estimator import MCGTA
-from mcgta.observations import check_neighbors, read_features, sort_observations
+from mcgta.features import column_names
+from mcgta.missing import MissingValueWarning, complete_rows
+from mcgta.observations import align_positions, check_neighbors, read_features, sort_observations
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.config import config_context, get_config
 from mcgta.runtime.parallel import threads
 from mcgta.runtime.progress import Progress
-from mcgta.runtime.rules import INF, Rule, check_value, draw_seed, read_level
+from mcgta.runtime.random import draw_seed
+from mcgta.runtime.rules import INF, Rule, check_value, read_level
 from mcgta.runtime.types import Array
 from mcgta.runtime.warnings import warn
-from mcgta.settings import RULES, Settings, check_parameters
+from mcgta.settings import RULES, Settings
 from mcgta.validation.blocks import BlockSplit, Fold
-from mcgta.validation.fits import Fits
-from mcgta.validation.grid import MODELS, Grid, Values, check_grid, read_grids
-from mcgta.validation.labels import KnownLabels, LabelScore, read_labels
+from mcgta.validation.grid import MODELS, Grid, Levels, Values, check_grid, read_grids
+from mcgta.validation.grid_fits import GridFits
+from mcgta.validation.labels import AgreementScore, KnownLabels, read_labels
+from mcgta.validation.model_archive import ModelArchive
 from mcgta.validation.result import HeldOut, Tuning
 from mcgta.validation.sampling import import_optuna, sample
 from mcgta.validation.scores import Scores
-from mcgta.validation.shelf import Shelf
 
 SEARCHES = ("grid", "optuna")
 TRIALS = 100
@@ -104,26 +108,32 @@ def tune(
     >>> found.score > 0.7
     True
     """
-    score = LabelScore(scoring, noise)
-    shelf = Shelf(archive)
+    score = AgreementScore(scoring, noise)
+    kept_models = ModelArchive(archive)
     seed, trials = _check_search(search, trials, random_state)
     params = _start(estimator, n_jobs, seed, progress)
-    features = read_features(MCGTA(), X, ensure_min_samples=2)
+    settings = Settings(**params)
+    features = read_features("MCGTA", X, missing=settings.missing, ensure_min_samples=2)
     labels = read_labels(y, features.shape[0])
-    places = read_positions(positions, features.shape[0], groups=groups, metric=params["metric"])
+    aligned = align_positions(X, positions, groups, metric=settings.metric)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MissingValueWarning)  # the fit with the best setting gives it
+        given = complete_rows(features, column_names(X), aligned, groups, settings)
+    features = given.X
+    labels = labels.take(given.numbers)
+    places = read_positions(given.positions, len(features), groups=given.groups, metric=settings.metric)
     grids = _read_grids(grid, estimator, params, features, places)
     splits = _split(folds, places, labels)
-    settings = Settings.of(params)
     # A grid is gone through from the outer levels to the inner ones.
-    fits = Fits(features, places, settings, shelf, memory=1 if search == "grid" else REMEMBERED)
+    fits = GridFits(features, places, settings, kept_models, memory=1 if search == "grid" else REMEMBERED)
     scores = Scores(labels, splits, score)
-    shown = Progress(progress)
+    display = Progress(progress)
     with config_context(table_rows=max(TABLED, get_config().table_rows)), threads(settings.n_jobs):
         if search == "grid":
-            _try_all(grids, fits, scores, shown)
+            _try_all(grids, fits, scores, display)
             chosen = [scores.best(k) for k in range(len(splits))]
         else:
-            chosen = _try_proposed(grids, fits, scores, len(splits), trials, seed, shown)
+            chosen = _try_proposed(grids, fits, scores, len(splits), trials, seed, display)
     best = scores.best(None)
     fitted = MCGTA(**{**params, **scores.settings[best]}).fit(X, positions=positions, groups=groups)
     return _report(scores, chosen, best, fitted, splits, labels, score)
@@ -160,7 +170,7 @@ def _start(estimator: Any, n_jobs: Any, seed: int, progress: Any) -> Values:
         )
     params["random_state"] = draw_seed(params["random_state"])  # one seed for all fits
     params["n_jobs"] = params["n_jobs"] if n_jobs is None else n_jobs
-    check_parameters({**params, "progress": progress})
+    Settings(**{**params, "progress": progress})  # which checks them
     params["progress"] = progress if isinstance(progress, (bool, str)) else False  # functions cannot be saved
     return params
 
@@ -175,10 +185,12 @@ def _read_grids(grid: Any, estimator: MCGTA | None, params: Values, features: Ar
     for item in grids:
         check_grid(item, params)
         for models in item.level(MODELS):
-            whole = {**params, **models}
-            options = {name: whole[name] for name in ("covariance", "alpha", "prior", "dissimilarity")}
-            width = features.shape[1] * (whole["lags"] + 1)
-            check_neighbors(count_neighbors(models["n_neighbors"]), width, **options)
+            settings = Settings(**{**params, **models, "beta": 0.0, "margin": 0.0})
+            width = features.shape[1] * (settings.lags + 1)
+            n_neighbors = count_neighbors(models["n_neighbors"])
+            check_neighbors(
+                n_neighbors, width, settings.covariance_estimator, settings.prior, settings.dissimilarity_kind
+            )
     return grids
 
 
@@ -208,17 +220,16 @@ def _split(folds: Any, places: Positions, labels: KnownLabels) -> list[Fold]:
         warn(
             f"y: in the held-out blocks of {len(alone)} of {len(splits)} folds, such as fold {alone[0]}, all known labels are "
             "the same, so their scores say little; use fewer folds, or BlockSplit with more blocks",
-            UserWarning,
         )
     return splits
 
 
-def _try_all(grids: Sequence[Grid], fits: Fits, scores: Scores, shown: Progress) -> None:
-    with shown.stage("tuning", sum(map(len, grids))) as advance:
+def _try_all(grids: Sequence[Grid], fits: GridFits, scores: Scores, display: Progress) -> None:
+    with display.stage("tuning", sum(map(len, grids))) as advance:
         for grid in grids:
-            for models, curve, loss, density in grid.steps():
-                left = len(grid.radii(density["clusterer"])[1])
-                for setting, found in fits.labellings(grid, models, curve, loss, density):
+            for levels in grid.steps():
+                left = len(grid.radii(levels.density["clusterer"])[1])
+                for setting, found in fits.labellings(grid, levels):
                     scores.add(setting, found)
                     advance(1)
                     left -= 1
@@ -226,19 +237,19 @@ def _try_all(grids: Sequence[Grid], fits: Fits, scores: Scores, shown: Progress)
 
 
 def _try_proposed(
-    grids: Sequence[Grid], fits: Fits, scores: Scores, folds: int, trials: int, seed: int, shown: Progress
+    grids: Sequence[Grid], fits: GridFits, scores: Scores, folds: int, trials: int, seed: int, display: Progress
 ) -> list[int]:
     """Run a study for each fold and one on all labels; return what is chosen in each fold, of what its own study has tried."""
 
-    def evaluate(grid: Grid, *levels: Values) -> list[int]:
-        return [scores.add(setting, found) for setting, found in fits.labellings(grid, *levels)]
+    def evaluate(grid: Grid, levels: Levels) -> list[int]:
+        return [scores.add(setting, found) for setting, found in fits.labellings(grid, levels)]
 
     chosen = []
-    with shown.stage("tuning", trials * (folds + 1)) as advance:
+    with display.stage("tuning", trials * (folds + 1)) as advance:
         for fold in (*range(folds), None):
 
-            def value(place: int, fold: int | None = fold) -> float:
-                return scores.chosen_by(place, fold)
+            def value(number: int, fold: int | None = fold) -> float:
+                return scores.chosen_by(number, fold)
 
             tried = sample(grids, evaluate, value, trials=trials, seed=seed, advance=advance)
             if fold is not None:
@@ -253,18 +264,18 @@ def _report(
     fitted: MCGTA,
     splits: Sequence[Fold],
     labels: KnownLabels,
-    score: LabelScore,
+    score: AgreementScore,
 ) -> Tuning:
     folds = tuple(
         HeldOut(
             rows=held.size,
             labels=int(labels.known[held].sum()),
             classes=labels.classes_among(held),
-            params=scores.settings[place],
-            train_score=scores.rows[place].train[k],
-            score=scores.rows[place].held_out[k],
+            params=scores.settings[number],
+            train_score=scores.rows[number].train[k],
+            score=scores.rows[number].held_out[k],
         )
-        for k, (place, (_, held)) in enumerate(zip(chosen, splits, strict=True))
+        for k, (number, (_, held)) in enumerate(zip(chosen, splits, strict=True))
     )
     held_out = [fold.score for fold in folds]
     settings = [

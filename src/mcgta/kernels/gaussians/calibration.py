@@ -3,7 +3,7 @@
 c is the W2 squared to be expected of two samples of one model (:func:`mcgta.kernels.gaussians.wasserstein.null_expectation`).
 Rounding of the features makes models differ too, so c is not taken to be less than that: models without any spread have a c
 as well, unless
-their means are zero. One function divides, whoever calls it, so bits are the same everywhere.
+their means are zero. One function divides for all callers, so bits are the same everywhere.
 """
 
 from __future__ import annotations

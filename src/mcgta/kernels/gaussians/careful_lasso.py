@@ -189,7 +189,7 @@ def _newton_iterative(precision: Array, curvature: Array, gradient: Array, free:
     for _ in range(_CG_STEPS):
         product = times(along)
         bend = (along * product).sum(axis=1)
-        going = (bend > 0) & (size > goal)  # who has arrived stands still, whatever the others do
+        going = (bend > 0) & (size > goal)  # those that have arrived stand still, whatever the others do
         step = np.divide(size, bend, out=np.zeros_like(size), where=going)[:, None]
         x += step * along
         residual -= step * product

@@ -289,7 +289,7 @@ def _search(
     log r >= 1 - 1/r spares the logarithm.
     """
     lean()
-    length = going  # who has converged stands still
+    length = going  # those that have converged stand still
     zero = splat(0.0)
     change = zero
     for attempt in range(_HALVINGS):
@@ -316,7 +316,7 @@ def _search(
         short = where_less(least, splat(_PIVOT), splat(1.0), short)
         if not any_less(zero, short):
             break
-        # Who found no way up in the end stays where it is.
+        # Those that found no way up in the end stay where they are.
         shorter = length * (0.5 if attempt < _HALVINGS - 2 else 0.0)
         length = where_less(zero, short, shorter, length)
     return change

@@ -228,6 +228,11 @@ def _notice() -> Iterator[None]:
         timer.cancel()
 
 
+def compile_quietly() -> None:
+    """Say nothing when kernels are being compiled in this process."""
+    _noticed.set()
+
+
 def _tell() -> None:
     if not _noticed.is_set():
         _noticed.set()

@@ -86,8 +86,8 @@ def spread_fans(nodes: Index, boxes: Array) -> tuple[Index, Index, Array]:
         level = spokes[spokes >= 0]
     members = np.concatenate(found) if found else np.empty((0, FAN), dtype=np.int64)
     half = boxes.shape[1] // 2
-    nobody = np.repeat([np.inf, -np.inf], half)
-    wide = np.where(members[:, :, None] >= 0, boxes[members], nobody).transpose(0, 2, 1)
+    empty = np.repeat([np.inf, -np.inf], half)
+    wide = np.where(members[:, :, None] >= 0, boxes[members], empty).transpose(0, 2, 1)
     return fans, members.reshape(-1), np.ascontiguousarray(wide).reshape(-1)
 
 
@@ -192,7 +192,7 @@ def _bound(values: Any, nodes: Any, boxes: Any) -> None:
 def in_units_of(least: float, most: float, low: float, high: float) -> tuple[float, float]:
     """Bounds of T, given those of W and of the sum of both c/2.
 
-    Where the latter may be zero the upper one is infinite or NaN, which decides nothing. Nobody at all is infinitely far.
+    Where the latter may be zero the upper one is infinite or NaN, which decides nothing. A node without rows is infinitely far.
     """
     return least / (high if high > 0.0 else 1.0), most / low
 

@@ -1,7 +1,7 @@
 """Which observations hang together: the components of the graph of those near each other.
 
 Pairs of nodes are looked at from the leaves upwards and the nearer ones first. A pair is skipped where both nodes are one
-component already, joined at once where bounds say that everybody is near, and dropped where they say nobody is. Only what
+component already, joined at once where bounds say that all rows are near, and dropped where they say none is. Only what
 is left goes down to pairs of points, and only pairs of different components are compared.
 
 See :mod:`mcgta.kernels.tree.search` for the arguments.
@@ -182,7 +182,7 @@ def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, sta
                 for a in range(start, stop):
                     if member[a]:
                         exact += join_points(tree, data, law, calls, room, parent, member, a, a + 1, stop)
-                        # In a pile of equal ones everybody hangs together with the first already.
+                        # In a pile of equal ones all hang together with the first already.
                         if stop - start > LEAF and in_one(parent, member, start, stop):
                             break
         if top > 0:

@@ -63,7 +63,7 @@ def best_on_forest(costs: Any, nearest: Any, price: float, labels: Any) -> None:
         if waiting[i] == 0:
             order[done] = i
             done += 1
-    # Children before parents: each row is done once nobody points to it any more.
+    # Children before parents: each row is done once no row points to it any more.
     for t in range(rows):
         i = order[t]
         best = 0

@@ -98,7 +98,7 @@ def kth_loss(tree: Any, data: Any, law: Any, calls: Any, room: Any, a: int, best
             top = push_fan(tree, a, v, d, bounds, stack, floor, top, at_most(best[0], slack))
             continue
         for b in range(nodes[v, 0], nodes[v, 1]):
-            if best[0] == 0.0:  # nobody is nearer than k equal ones
+            if best[0] == 0.0:  # no row is nearer than k equal ones
                 return exact
             if b % LEAF == 0:
                 leaf_bounds(points, a, turned, b, d, bounds)

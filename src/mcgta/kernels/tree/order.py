@@ -1,10 +1,10 @@
 """The ordering of OPTICS, scikit-learn's to the last bit, by lazy searches of the tree.
 
-A processed point p reaches another one q at max(core(p), M(p, q)), rounded to 15 decimals. Next comes who is reached at the
-least value, the lowest row at ties; its predecessor is the first point that reached it so. A heap holds for each processed
-point a pair (value, row) which nobody that it may still reach is before. If the least pair of the heap names a row that is not
-processed, that row is next, reached at that value; otherwise the point is looked up again. A search is cut off a bit above the
-next value of the heap, so that few go far: it finds the least pair up to there, or that all are beyond.
+A processed point p reaches another one q at max(core(p), M(p, q)), rounded to 15 decimals. Next comes the row that is
+reached at the least value, the lowest row at ties; its predecessor is the first point that reached it so. A heap holds for each
+processed point a pair (value, row) which no row that it may still reach is before. If the least pair of the heap names a row
+that is not processed, that row is next, reached at that value; otherwise the point is looked up again. A search is cut off
+somewhat above the next value of the heap, so that few go far: it finds the least pair up to there, or that all are beyond.
 
 See :mod:`mcgta.kernels.tree.search` for the arguments; the boxes of the tree shrink around the points that are not processed
 yet, so they must be a copy. ``walk`` holds for each point its core distance, rank in the ordering (-1 before it has one),
@@ -36,9 +36,9 @@ from mcgta.kernels.tree.search import (
 )
 from mcgta.runtime.types import Array, Index
 
-_NOBODY = 2**62
+_NO_ROW = 2**62
 _STACK = 512
-_GROW = 2.0  # how much further a point that has nobody near looks the next time
+_GROW = 2.0  # how much further a point that has no row near looks the next time
 _DECIMALS = 1e15
 _WALK = (
     "Tuple((float64[::1], int64[::1], float64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], "
@@ -148,11 +148,11 @@ def _leave(tree: Any, rows: Any, walk: Any, a: int) -> None:
     columns = points.shape[1]
     v = leaf[a]
     pile = nodes[v, 1] - nodes[v, 0] > LEAF  # all at one place, so that its box stays as it is
-    least[v] = _NOBODY
+    least[v] = _NO_ROW
     for b in range(nodes[v, 0], nodes[v, 1]):
         if rank[b] < 0:
             least[v] = min(least[v], rows[b])
-    if least[v] == _NOBODY or not pile:
+    if least[v] == _NO_ROW or not pile:
         for k in range(columns):
             boxes[v, k] = np.inf
             boxes[v, columns + k] = -np.inf
@@ -181,9 +181,9 @@ def _leave(tree: Any, rows: Any, walk: Any, a: int) -> None:
 def _look(
     tree: Any, data: Any, law: Any, calls: Any, room: Any, desk: Any, walk: Any, a: int, known: float, bar: float
 ) -> tuple[float, int, int, int]:
-    """Find who is reached first from point a, at ``bar`` or below; nobody is below ``known``.
+    """Find the row that is reached first from point a, at ``bar`` or below; none is below ``known``.
 
-    Returns value and row, which are ``bar`` and nobody if there is none; nodes seen and pairs compared.
+    Returns value and row, which are ``bar`` and ``_NO_ROW`` if there is none; nodes seen and pairs compared.
     """
     lean()
     points, nodes, _, _, turned, _, _, _ = tree
@@ -193,10 +193,10 @@ def _look(
     rank = walk[1]
     least = walk[9]
     open_, values, bounds, stack, floor = desk
-    # Nobody is reached below the rounded core distance, so that only rows matter there.
+    # No row is reached below the rounded core distance, so that only rows matter there.
     known = max(known, rounded(core))
     top_bar = ceiling(law, bar)
-    found: Any = np.int64(_NOBODY)
+    found: Any = np.int64(_NO_ROW)
     exact = seen = 0
     stack[0] = 0
     floor[0] = 0.0
@@ -205,7 +205,7 @@ def _look(
         top -= 1
         v = stack[top]
         seen += 1
-        if floor[top] > top_bar or least[v] == _NOBODY or (bar <= known and least[v] >= found):
+        if floor[top] > top_bar or least[v] == _NO_ROW or (bar <= known and least[v] >= found):
             continue
         if nodes[v, 2] >= 0:
             top = push_fan(tree, a, v, d, bounds, stack, floor, top, top_bar)
@@ -270,7 +270,7 @@ def walk_on(tree: Any, data: Any, law: Any, calls: Any, B: Any, walk: Any, steps
             value = heap[0][0]
             row = heap[1][0]
             a = heap[2][0]
-        if 0 <= row < _NOBODY and rank[point[row]] < 0:
+        if 0 <= row < _NO_ROW and rank[point[row]] < 0:
             b = point[row]
             rank[b] = size
             order[size] = b
@@ -287,7 +287,7 @@ def walk_on(tree: Any, data: Any, law: Any, calls: Any, B: Any, walk: Any, steps
         for i in range(1, min(3, size)):
             bar = min(bar, heap[0][i])
         bar = max(bar, _GROW * value)
-        if bar <= value and row == _NOBODY:  # all of the heap are at zero, with nobody left there
+        if bar <= value and row == _NO_ROW:  # all of the heap are at zero, with no row left there
             bar = np.inf
         bar, row, more, compared = _look(tree, data, law, calls, room, desk, walk, a, value, bar)
         seen += more

@@ -40,7 +40,7 @@ from mcgta.kernels.tree.search import (
     penalised,
 )
 
-NOBODY = 2**62
+NO_ROW = 2**62
 _STACK = 512
 _FRESH = "Tuple((float64[:, ::1], float64[::1], float64[:, ::1], int64[::1], float64[::1], float64[::1]))"
 _ANCHORS = "Tuple((float64[::1], float64[::1], int64[::1]))"
@@ -125,7 +125,7 @@ def first_reached(
     for a in range(first, last):
         slack = fresh[4][a]
         best = law[0][EPS]
-        best_row = np.int64(NOBODY)
+        best_row = np.int64(NO_ROW)
         stack[0] = 0
         floor[0] = 0.0
         top = 1
@@ -168,6 +168,6 @@ def first_reached(
                             best = value
                             best_row = rows[b_k]
                     waiting = 0
-        reach[a] = best if best_row < NOBODY else np.inf
-        found[a] = best_row if best_row < NOBODY else -1
+        reach[a] = best if best_row < NO_ROW else np.inf
+        found[a] = best_row if best_row < NO_ROW else -1
     return exact

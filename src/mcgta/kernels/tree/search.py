@@ -1,11 +1,11 @@
-"""Who is near whom in the loss: searches of the tree for one observation, or one node, at a time.
+"""Which observations are near in the loss: searches of the tree for one observation, or one node, at a time.
 
 The loss of a pair is M = W + beta max(0, W - t(d)) within the reach of the semivariogram and W beyond, so for every pair
 
     M <= eps  <=>  W <= T(d),   T = eps beyond the reach or where eps <= t(d), else (eps + beta t(d)) / (1 + beta),
 
-and T does not fall with d. Bounds of W decide whole nodes at once: nobody of a node is near where the lower bound is above
-eps, and everybody where the upper bound is below T at the least distance. What bounds leave open, or decide by less than
+and T does not fall with d. Bounds of W decide whole nodes at once: no row of a node is near where the lower bound is above
+eps, and all are where the upper bound is below T at the least distance. What bounds leave open, or decide by less than
 ``slack``, is compared exactly, by the arithmetic of the dense table to the last bit.
 
 Contract
@@ -266,7 +266,7 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
     """Write the least rank among those near each of the points first .. last - 1; return the pairs compared.
 
     ``known`` holds the ranks (N,), -1 for points that do not count, and the least of each node (V,), a huge one without such. A
-    point with a rank keeps it; the others get -1 where nobody is near.
+    point with a rank keeps it; the others get -1 where no row is near.
     """
     lean()
     points, nodes, _, places, turned, fans, spokes, wide = tree
@@ -274,7 +274,7 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
     slack = law[0][SLACK]
     eps = law[0][EPS]
     ranks, least_rank = known
-    nobody = np.int64(2**62)
+    no_row = np.int64(2**62)
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
     open_ = np.empty(1, np.int64)
     values = np.empty(1)
@@ -285,7 +285,7 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
         if ranks[a] >= 0:
             best[a] = ranks[a]
             continue
-        found = nobody
+        found = no_row
         stack[0] = 0
         top = 1
         while top > 0:
@@ -327,5 +327,5 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
                     near = penalised(law, calls, values[0], distance) <= eps
                 if near:
                     found = ranks[b]
-        best[a] = found if found < nobody else -1
+        best[a] = found if found < no_row else -1
     return exact

@@ -53,6 +53,10 @@ class Compiled:
         return self.pairs_kernel(*parts, i, j)
 
 
+class Packed(Compiled):
+    """A comparison of packed models by W2 squared, in some unit: kernels know its bounds, for a tree over the models."""
+
+
 @dataclass(frozen=True)
 class Broadcast:
     """A comparison by a NumPy function of the parts of both sides, in tiles that fit the cache.
@@ -95,7 +99,6 @@ class Dissimilarity:
     embedding : returns points (N, m) whose squared Euclidean distances, times ``embedding_scale``, go with the dissimilarities
     embedding_scale : see there
     exact_embedding : whether they are the dissimilarities
-    bounded : whether kernels know its bounds, for a tree over the models
     cached : the whole table (N, N), once :meth:`matrix` has made it
     """
 
@@ -105,11 +108,15 @@ class Dissimilarity:
     embedding: Callable[[], Array]
     embedding_scale: float = 1.0
     exact_embedding: bool = False
-    bounded: bool = False
     cached: Array | None = None
 
     def __len__(self) -> int:
         return int(self.parts[0].shape[0])
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether kernels know its bounds, for a tree over the models."""
+        return isinstance(self.comparison, Packed)
 
     def between(self, rows: Index | slice, cols: Index | slice) -> Array:
         """Dissimilarity of each of ``rows`` from each of ``cols``, as a table."""

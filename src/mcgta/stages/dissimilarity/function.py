@@ -10,6 +10,7 @@ import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -78,16 +79,17 @@ def _build(function: Function, models: LocalModels, seed: int) -> Dissimilarity:
 
 
 def _check_symmetry(function: Function, models: LocalModels) -> None:
-    """Call the function both ways for the first few pairs."""
-    for row in range(1, min(len(models), _SYMMETRY_CHECKS)):
-        one = Gaussian(models.means[0], models.covariances[0])
+    """Call the function both ways for some pairs, spread over the rows, since rows next to each other may have one model."""
+    rows = np.unique(np.linspace(0, len(models) - 1, _SYMMETRY_CHECKS).round().astype(int)).tolist()
+    for first, row in pairwise(rows):
+        one = Gaussian(models.means[first], models.covariances[first])
         other = Gaussian(models.means[row], models.covariances[row])
-        forth = _checked(function(one, other), function, 0, row)
-        back = _checked(function(other, one), function, row, 0)
+        forth = _checked(function(one, other), function, first, row)
+        back = _checked(function(other, one), function, row, first)
         if not np.isclose(forth, back, rtol=_SYMMETRY_TOLERANCE, atol=np.finfo(float).tiny):
             raise ValueError(
-                f"dissimilarity={_name_of(function)}: rows 0 and {row} differ by {forth:g} one way and {back:g} the other; "
-                "it must be symmetric"
+                f"dissimilarity={_name_of(function)}: rows {first} and {row} differ by {forth:g} one way and "
+                f"{back:g} the other; it must be symmetric"
             )
 
 

@@ -27,12 +27,14 @@ class Kind:
     compares : what ``build`` takes: local "models", "features" (N, d), or the user's "rows" (N,) in canonical order
     build : returns the dissimilarity of these, given a seed
     needs_definite : whether covariances must have full rank
-    has_bounds : whether kernels know its bounds, so that a tree over the models can be used
+    has_bounds : whether it compares packed models by W2 squared, whose bounds kernels know, so that a tree over the models can
+        be used; internal, for kinds of the library
     sampled : whether it is an estimate with a sampling error
     shift_invariant : whether adding a constant to a feature changes nothing
     incomparable : returns the rows of features (N, d) that it cannot compare, with the reason
     suggested_eps : returns a radius for DBSCAN, from models and the number of neighbours they were fitted on; None without
     chance_scale : returns the (N,) dissimilarity to be expected of two samples of each model; None where that is not known
+    table : (N, N) all pairs in the user's order of rows, where it is given; None for others
     """
 
     name: str
@@ -45,6 +47,7 @@ class Kind:
     incomparable: Callable[[Array], dict[int, str]] = _all_comparable
     suggested_eps: Callable[[LocalModels, int], float] | None = None
     chance_scale: Callable[[LocalModels], Array] | None = None
+    table: Array | None = None
 
     @property
     def fits_models(self) -> bool:

@@ -28,11 +28,6 @@ def by_parts(function: Callable[..., Array], *arrays: Array) -> Array:
     return out
 
 
-def packed_models(models: LocalModels) -> Array:
-    """Return the models as the kernels of W2 take them."""
-    return by_parts(wasserstein.pack, models.means, models.covariances)
-
-
 def embedding_of(models: LocalModels) -> Callable[[], Array]:
     """Return a function that makes the points whose squared distances are close to W2 squared."""
     return partial(by_parts, _embed, models.means, models.covariances)

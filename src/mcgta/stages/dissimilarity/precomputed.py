@@ -37,19 +37,8 @@ class LookedUp:
 
 def precomputed_kind(table: Any) -> Kind:
     """Return the kind of dissimilarity that looks pairs up in a table; it is checked now."""
-    return Kind(NAME, "rows", partial(_look_up, read_table(table)))
-
-
-def precomputed_dissimilarity(table: Any, order: Index | None = None) -> Dissimilarity:
-    """Return the dissimilarity that a table of all pairs holds.
-
-    Parameters
-    ----------
-    table : (N, N) numbers >= 0, symmetric, zero on the diagonal
-    order : the rows of the table that the observations are, in their order; all as they stand by default
-    """
     values = read_table(table)
-    return _look_up(values, np.arange(values.shape[0]) if order is None else order, 0)
+    return Kind(NAME, "rows", partial(_look_up, values), table=values)
 
 
 def read_table(table: Any) -> Array:

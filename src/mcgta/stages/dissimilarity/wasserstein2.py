@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
 from mcgta.kernels.gaussians import wasserstein
-from mcgta.runtime.types import Array
-from mcgta.stages.dissimilarity.dissimilarity import Compiled, Dissimilarity
+from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity, Packed
 from mcgta.stages.dissimilarity.kind import Kind
-from mcgta.stages.dissimilarity.model_parts import by_parts, packed_models
+from mcgta.stages.dissimilarity.model_parts import by_parts
 from mcgta.stages.local_models import LocalModels
 
 EPS_IN_CHANCE = 0.4
@@ -18,20 +18,16 @@ EPS_IN_CHANCE = 0.4
 
 
 def _build(models: LocalModels, seed: int) -> Dissimilarity:
-    packed = packed_models(models)
+    packed = by_parts(wasserstein.pack, models.means, models.covariances)
     work = models.means.shape[1] ** 3 + 10
-    comparison = Compiled(wasserstein.wasserstein2_tile, wasserstein.wasserstein2_pairs, work)
+    comparison = Packed(wasserstein.wasserstein2_tile, wasserstein.wasserstein2_pairs, work)
     points = partial(by_parts, wasserstein.embed, packed)
-    return Dissimilarity(WASSERSTEIN2.name, (packed,), comparison, points, bounded=True)
+    return Dissimilarity(WASSERSTEIN2.name, (packed,), comparison, points)
 
 
 def _suggested_eps(models: LocalModels, n_neighbors: int) -> float:
     expected = wasserstein.null_expectation(models.covariances[models.fitted], n_neighbors)
     return float(EPS_IN_CHANCE * np.median(expected))
-
-
-def _chance_scale(models: LocalModels) -> Array:
-    return models.chance
 
 
 WASSERSTEIN2 = Kind(
@@ -40,5 +36,5 @@ WASSERSTEIN2 = Kind(
     _build,
     has_bounds=True,
     suggested_eps=_suggested_eps,
-    chance_scale=_chance_scale,
+    chance_scale=attrgetter("chance"),
 )

@@ -1,1 +1,1 @@
-"""How much observations differ at a distance (lines 6-8 of Algorithm 1)."""
+"""How much observations differ at a distance (lines 6-9 of Algorithm 1)."""

@@ -27,10 +27,8 @@ def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_la
     observations, the power is larger if need be for the first edge to be within reach of a few neighbours: over a long series
     all of the rise would be in one bin.
     """
-    check_bins(bins)
+    check_bins(bins, max_lag)
     if not isinstance(bins, (int, np.integer)):
-        if max_lag is not None:
-            raise ValueError(f"max_lag={max_lag!r} has no effect where bins gives the edges; end them there")
         return np.asarray(bins, dtype=np.float64)
     if max_lag is None:
         least, largest = extent(positions)
@@ -41,12 +39,24 @@ def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_la
         max_lag = max(largest / 2, least)
         if len(positions) > _LONG_SERIES_ROWS and bins > 1 and (near := _typical(positions)) > 0:
             power = max(2.0, np.log(max_lag / near) / np.log(bins))
-            return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** power, dtype=np.float64)
-    return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** 2, dtype=np.float64)
+            return lag_edges(max_lag, bins, power)
+    return lag_edges(max_lag, bins)
 
 
-def check_bins(bins: int | Sequence[float] | Array) -> None:
-    """Refuse more bins than a semivariogram can use, or edges that do not increase, before any work."""
+def lag_edges(max_lag: float, bins: int = 40, power: float = 2) -> Array:
+    """Return the edges of bins from zero to a maximum lag, the k-th at (k/bins)^power of it.
+
+    Examples
+    --------
+    >>> from mcgta.stages.semivariogram.binning import lag_edges
+    >>> lag_edges(100.0, 4)
+    array([  0.  ,   6.25,  25.  ,  56.25, 100.  ])
+    """
+    return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** power, dtype=np.float64)
+
+
+def check_bins(bins: int | Sequence[float] | Array, max_lag: float | None) -> None:
+    """Refuse more bins than a semivariogram can use, edges that do not increase, and a maximum lag beside edges."""
     if isinstance(bins, (int, np.integer)):
         if not 1 <= bins <= MAX_BINS:
             raise ValueError(f"bins={bins} is not allowed: bins must be from 1 to {MAX_BINS}, or the edges of the bins")
@@ -56,10 +66,12 @@ def check_bins(bins: int | Sequence[float] | Array) -> None:
         raise ValueError(f"bins={bins!r} is not allowed: edges must be at least two numbers that increase")
     if edges.size - 1 > MAX_BINS:
         raise ValueError(f"bins gives the edges of {edges.size - 1} bins; at most {MAX_BINS} are allowed")
+    if max_lag is not None:
+        raise ValueError(f"max_lag={max_lag!r} has no effect where bins gives the edges; end them there")
 
 
 def _typical(positions: Positions) -> float:
-    """Return the distance of the eighth nearest place, in the middle of some observations; zero where there are no so many.
+    """Return the distance of the eighth nearest place, in the middle of some observations; 0 where there are fewer.
 
     Tables of distances are not looked through.
     """

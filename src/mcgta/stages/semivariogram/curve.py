@@ -1,4 +1,4 @@
-"""Stage 4: how much observations differ at a given distance (lines 6-8 of Algorithm 1, equation 6).
+"""Stage 4: how much observations differ at a given distance (lines 6-9 of Algorithm 1, equation 6).
 
 gamma(h) is half the mean dissimilarity of the pairs at distance h, as geostatisticians write it. The expected
 dissimilarity of a pair at distance h is 2 gamma(h).
@@ -7,13 +7,13 @@ dissimilarity of a pair at distance h is 2 gamma(h).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mcgta.kernels.curves.heights import Curve, curve_heights, line_through
 from mcgta.runtime.archive import Archived
+from mcgta.runtime.cached import cached_property
 from mcgta.runtime.types import Array, Index
 from mcgta.stages.semivariogram.models import EMPIRICAL, get_model
 from mcgta.stages.semivariogram.plot import plot_semivariogram
@@ -83,7 +83,7 @@ class Semivariogram(Archived):
 
     def __call__(self, distance: Any) -> Array:
         """Gamma at each distance; the sill at infinity."""
-        return curve_heights(self.form, np.asarray(distance, dtype=np.float64))
+        return curve_heights(self.kernel_curve, np.asarray(distance, dtype=np.float64))
 
     def expected(self, distance: Any) -> Array:
         """Return the dissimilarity expected of a pair at each distance, 2 gamma."""
@@ -95,14 +95,14 @@ class Semivariogram(Archived):
         return float(self.edges[-1])
 
     @cached_property
-    def form(self) -> Curve:
+    def kernel_curve(self) -> Curve:
         """Code, parameters and table (x, y) of the curve, as :func:`mcgta.kernels.curves.heights.curve_height` takes them."""
         if self.model == EMPIRICAL:
-            return line_through(*self.rising_line, self.sill_)
+            return line_through(*self.isotonic_curve, self.sill_)
         return get_model(self.model).curve(self.nugget_, self.sill_, self.length, self.shape)
 
     @cached_property
-    def rising_line(self) -> tuple[Array, Array]:
+    def isotonic_curve(self) -> tuple[Array, Array]:
         """Distances and heights of the non-decreasing empirical curve, from distance zero."""
         from sklearn.isotonic import isotonic_regression
 

@@ -3,7 +3,7 @@
 Comparing all pairs is out of the question for many observations, and not needed: what is wanted is a mean for each bin of
 distance. The dissimilarity D of a pair is close to the squared distance C of two points (for W2 squared: means and roots of
 covariances, :func:`mcgta.kernels.gaussians.wasserstein.embed`), and the mean of C over *all* pairs of a bin is cheap
-(:mod:`mcgta.stages.semivariogram.pair_counts`). With D known for a sample of the bin's pairs, drawn evenly,
+(:mod:`mcgta.stages.semivariogram.census`). With D known for a sample of the bin's pairs, drawn evenly,
 
     mean D = b * mean C (all pairs) + mean (D - b C) (sample),     b from the regression of D on C in the sample
 
@@ -14,25 +14,22 @@ hundredth as much as D. The sample grows, bin by bin, until the standard error i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from mcgta.kernels.curves import lag_sums
 from mcgta.positions.positions import Positions
+from mcgta.runtime.config import get_config
 from mcgta.runtime.parallel import run, tiles, triangle
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.semivariogram.binning import make_edges
+from mcgta.stages.semivariogram.census import census_steps, take_census
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.fitting import read_off
 from mcgta.stages.semivariogram.models import EMPIRICAL
-from mcgta.stages.semivariogram.pair_counts import steps, take_census
-
-ERROR = 1e-3
-"""The relative standard error of each bin that samples are drawn for."""
 
 ALL_PAIRS_ROWS = 2000
 """Up to this many observations all pairs are compared."""
@@ -52,7 +49,7 @@ def empirical_semivariogram(
     *,
     bins: int | Sequence[float] | Array = 40,
     max_lag: float | None = None,
-    error: float = ERROR,
+    error: float | None = None,
     random_state: int = 0,
 ) -> Semivariogram:
     """Half the mean dissimilarity of the pairs at each distance.
@@ -63,9 +60,9 @@ def empirical_semivariogram(
         the k-th edge at (k/bins)^2 of the maximum lag, since the curve bends where distances are short (a larger power for
         long series without ``max_lag``; see :func:`mcgta.stages.semivariogram.binning.make_edges`)
     max_lag : the largest distance looked at; half the largest distance by default
-    error : standard error wanted of each bin, relative to its value. Up to 2,000 observations, or with 0, all pairs are
-        compared; else samples of at most 32,768 of a bin, or all where there are not twice as many. What error that leaves is
-        in ``errors``
+    error : standard error wanted of each bin, relative to its value; None is ``semivariogram_error`` of the configuration.
+        Up to 2,000 observations, or with 0, all pairs are compared; else samples of at most 32,768 of a bin, or all where
+        there are not twice as many. What error that leaves is in ``errors``
     random_state : seed of the sample
 
     Returns
@@ -75,6 +72,7 @@ def empirical_semivariogram(
     """
     if len(dissimilarity) != len(positions):
         raise ValueError(f"{len(dissimilarity)} observations are compared, but {len(positions)} have positions")
+    error = get_config().semivariogram_error if error is None else error
     if not error >= 0:
         raise ValueError(f"error={error!r} must be >= 0, the wanted relative standard error; 0 compares all pairs")
     edges = make_edges(positions, bins, max_lag)
@@ -83,11 +81,20 @@ def empirical_semivariogram(
     else:
         means = _from_sample(dissimilarity, positions, edges, error, random_state)
     if not means.counts.any():
-        raise ValueError(f"no pair of observations lies within max_lag={edges[-1]:g} {positions.unit}".rstrip())
-    curve = Semivariogram(
-        EMPIRICAL, np.nan, np.nan, np.nan, edges, means.lags, means.values / 2, means.counts, unit=positions.unit
+        limit = f"max_lag={edges[-1]:g}" if max_lag is not None else f"the last edge of bins, {edges[-1]:g}"
+        raise ValueError(f"no pair of observations lies within {limit} {positions.unit}".rstrip())
+    return read_off(
+        Semivariogram(
+            EMPIRICAL,
+            *(np.nan, np.nan, np.nan),  # range, sill and nugget, which are read off
+            edges,
+            means.lags,
+            means.values / 2,
+            means.counts,
+            unit=positions.unit,
+            errors=means.errors / 2,
+        )
     )
-    return read_off(replace(curve, errors=means.errors / 2))
 
 
 class _BinMeans(NamedTuple):
@@ -130,7 +137,7 @@ def _from_sample(
     third.
     """
     passes = 1 if dissimilarity.exact_embedding else 3  # the census, and as a rule two samples
-    with stage("semivariogram", passes * steps(positions, edges)) as advance:
+    with stage("semivariogram", passes * census_steps(positions, edges)) as advance:
         points = dissimilarity.embedding()
         census = take_census(positions, edges, points, advance=advance)
         counts = census.counts

@@ -8,7 +8,7 @@ most of the time of a small fit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -31,24 +31,6 @@ _HALVINGS = 4
 _ENOUGH_BINS = 8
 _ENOUGH_PAIRS = 30
 _UNBOUNDED = "it has not levelled off within the maximum lag"
-
-
-@dataclass(frozen=True)
-class ModelFit:
-    """A fitted model: weighted mean square ``error``, and what the curve is made of."""
-
-    error: float
-    nugget: float
-    partial: float
-    length: float
-    shape: float = np.nan
-
-
-class _Trial(NamedTuple):
-    """A fit and what is wrong with it, if anything."""
-
-    fitted: Semivariogram | None
-    problem: str
 
 
 class _Projection(NamedTuple):
@@ -80,8 +62,10 @@ def fit_semivariogram(empirical: Semivariogram, model: str = "spherical", *, ada
         an eighth and a sixteenth of it, while 8 bins there hold 30 pairs or more, before giving up. Observations far apart
         often keep drifting apart, while the dependence that the loss needs is the local one
     """
+    is_read = empirical.model == EMPIRICAL and not np.isnan(empirical.sill_)
+    as_it_is = empirical if is_read else read_off(empirical)
     if model == EMPIRICAL:
-        return read_off(empirical)
+        return as_it_is
     row = get_model(model)
     trouble = ""
     for halvings in range(_HALVINGS + 1 if adapt else 1):
@@ -97,41 +81,46 @@ def fit_semivariogram(empirical: Semivariogram, model: str = "spherical", *, ada
             break
     warn(
         f"semivariogram: no {model} model fits ({trouble}, {empirical.max_lag:.4g} {empirical.unit}".rstrip()
-        + "); the empirical curve is used instead",
-        UserWarning,
+        + "); the empirical curve is used instead"
     )
-    return read_off(empirical)
+    return as_it_is
 
 
-def _fit_within(empirical: Semivariogram, model: SemivariogramModel, limit: float) -> _Trial:
-    """Fit the bins within ``limit``."""
+def _fit_within(empirical: Semivariogram, model: SemivariogramModel, limit: float) -> tuple[Semivariogram | None, str]:
+    """Fit the bins within ``limit``; return the fit, and what is wrong with it, if anything."""
     seen = (empirical.counts > 0) & (empirical.edges[1:] <= limit * (1 + 1e-12))
     x = empirical.lags[seen]
     y = empirical.values[seen]
     weight = empirical.counts[seen].astype(float)
     if x.size < _LEAST_BINS:
-        return _Trial(None, f"only {x.size} bins hold pairs within the maximum lag")
+        return None, f"only {x.size} bins hold pairs within the maximum lag"
     level = float(np.average(y, weights=weight))
     spread = float(np.average((y - level) ** 2, weights=weight))
     if spread <= (_LEAST_SPREAD * level) ** 2:
-        return _Trial(None, "the curve is flat within the maximum lag")
+        return None, "the curve is flat within the maximum lag"
     # In units of the limit and the level, so that neither metres nor microvolts upset the optimiser's tolerances.
-    best = least_squares(x / limit, y / level, weight, model)
-    reach = model.practical_range(best.length, best.shape)
+    bins = _Bins(x / limit, y / level, weight / weight.sum())
+    if model.shapes is None:
+        length = _best_length(bins, model)
+        shape = np.nan
+    else:
+        length, shape = _best_length_and_shape(bins, model, model.shapes)
+    error, nugget, partial = (float(part[0]) for part in _project(bins, model, np.array([length]), shape))
+    reach = model.practical_range(length, shape)
     fitted = replace(
         empirical,
         model=model.name,
         range_=reach * limit,
-        sill_=(best.nugget + best.partial) * level,
-        nugget_=best.nugget * level,
-        length=best.length * limit,
-        shape=best.shape,
+        sill_=(nugget + partial) * level,
+        nugget_=nugget * level,
+        length=length * limit,
+        shape=shape,
         fit_lag=limit,
-        r2=1 - best.error * level**2 / spread,
+        r2=1 - error * level**2 / spread,
     )
-    if best.partial <= _LEAST_RISE or fitted.r2 < LEAST_EXPLAINED:
-        return _Trial(fitted, "the curve does not rise with distance within the maximum lag")
-    return _Trial(fitted, "" if reach <= 1 else _UNBOUNDED)
+    if partial <= _LEAST_RISE or fitted.r2 < LEAST_EXPLAINED:
+        return fitted, "the curve does not rise with distance within the maximum lag"
+    return fitted, "" if reach <= 1 else _UNBOUNDED
 
 
 def read_off(curve: Semivariogram) -> Semivariogram:
@@ -145,7 +134,7 @@ def read_off(curve: Semivariogram) -> Semivariogram:
     weight = curve.counts[seen]
     far = lags >= 0.5 * curve.max_lag * (1 - TIE)
     far[-1] = True
-    x, y = curve.rising_line
+    x, y = curve.isotonic_curve
     nugget = float(y[0])
     sill = max(float(np.average(curve.values[seen][far], weights=weight[far])), nugget)
     goal = nugget + PRACTICAL * (sill - nugget)
@@ -168,13 +157,8 @@ def read_off(curve: Semivariogram) -> Semivariogram:
     )
 
 
-def least_squares(x: Array, y: Array, weight: Array, model: SemivariogramModel) -> ModelFit:
-    """Fit the model to heights ``y`` at lags ``x``, with all parameters but the shape >= 0."""
-    bins = _Bins(x, y, weight / weight.sum())
-    return _fit_length(bins, model) if model.shapes is None else _fit_length_and_shape(bins, model, model.shapes)
-
-
-def _fit_length(bins: _Bins, model: SemivariogramModel) -> ModelFit:
+def _best_length(bins: _Bins, model: SemivariogramModel) -> float:
+    """Return the length with the least weighted squared error."""
     lengths = _LENGTHS * float(bins.x.max())
     errors = _project(bins, model, lengths).errors
     at = int(errors.argmin())
@@ -185,11 +169,11 @@ def _fit_length(bins: _Bins, model: SemivariogramModel) -> ModelFit:
         method="bounded",
         options={"xatol": 1e-10},
     )
-    length = float(np.exp(least.x)) if least.fun <= errors[at] else float(lengths[at])
-    return _fit_heights(bins, model, length)
+    return float(np.exp(least.x)) if least.fun <= errors[at] else float(lengths[at])
 
 
-def _fit_length_and_shape(bins: _Bins, model: SemivariogramModel, shapes: Array) -> ModelFit:
+def _best_length_and_shape(bins: _Bins, model: SemivariogramModel, shapes: Array) -> tuple[float, float]:
+    """Return the length and the shape with the least weighted squared error."""
     lengths = _LENGTHS[::3] * float(bins.x.max())
     tried = [(_project(bins, model, lengths, shape).errors, shape) for shape in shapes]
     errors, shape = min(tried, key=lambda trial: float(trial[0].min()))
@@ -203,12 +187,7 @@ def _fit_length_and_shape(bins: _Bins, model: SemivariogramModel, shapes: Array)
     simplex = start + np.array([[0.0, 0.0], [0.2, 0.0], [0.0, 0.05 * shape]])
     options = {"initial_simplex": simplex, "xatol": 1e-7, "fatol": 1e-14, "maxfev": 600}
     least = minimize(error, start, method="Nelder-Mead", options=options)
-    return _fit_heights(bins, model, float(np.exp(least.x[0])), float(np.clip(least.x[1], low, high)))
-
-
-def _fit_heights(bins: _Bins, model: SemivariogramModel, length: float, shape: float = np.nan) -> ModelFit:
-    error, nugget, partial = (float(part[0]) for part in _project(bins, model, np.array([length]), shape))
-    return ModelFit(error, nugget, partial, length, shape)
+    return float(np.exp(least.x[0])), float(np.clip(least.x[1], low, high))
 
 
 def _project(bins: _Bins, model: SemivariogramModel, lengths: Array, shape: float = np.nan) -> _Projection:

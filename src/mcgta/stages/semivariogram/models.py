@@ -37,10 +37,6 @@ class KernelForm(NamedTuple):
     length: float
 
 
-def _as_it_is(shape: float) -> float:
-    return 1.0
-
-
 @dataclass(frozen=True, eq=False)
 class SemivariogramModel:
     """A theoretical model.
@@ -51,7 +47,7 @@ class SemivariogramModel:
     correlation : returns the correlation at distances in lengths, given the shape (NaN for a model without)
     shapes : shapes that a fit starts from, ascending; None for a model without. A fit keeps within them
     shape_bounds : least and largest shape that a curve may have
-    rescale : returns what distances are multiplied by, given the shape, before they are divided by the length
+    rescale : returns what distances are multiplied by, given the shape, before they are divided by the length; None for 1
     range_of : returns the practical range, given length and shape; None to look for it
     kernel_form : returns the formula that kernels compute, given length and shape; None for a table
     """
@@ -60,13 +56,14 @@ class SemivariogramModel:
     correlation: Callable[[Array, float], Array]
     shapes: Array | None = None
     shape_bounds: tuple[float, float] = (-np.inf, np.inf)
-    rescale: Callable[[float], float] = _as_it_is
+    rescale: Callable[[float], float] | None = None
     range_of: Callable[[float, float], float] | None = None
     kernel_form: Callable[[float, float], KernelForm] | None = None
 
     def rise(self, lags: Array, lengths: Array, shape: float = np.nan) -> Array:
         """Return 1 - correlation at each lag, for each length, as (lengths, lags)."""
-        scaled = lags[None, :] * self.rescale(shape) / np.asarray(lengths)[:, None]
+        factor = 1.0 if self.rescale is None else self.rescale(shape)
+        scaled = lags[None, :] * factor / np.asarray(lengths)[:, None]
         return 1 - np.asarray(self.correlation(scaled.ravel(), shape)).reshape(scaled.shape)
 
     def practical_range(self, length: float, shape: float = np.nan) -> float:
@@ -94,13 +91,10 @@ class SemivariogramModel:
         if self.shapes is not None and not low <= shape <= high:
             raise ValueError(f"a {self.name} curve has a shape from {low:g} to {high:g}, got {shape}")
         if self.kernel_form is None:
-            return self._tabulate(nugget, sill, length, shape)
+            rises = np.maximum.accumulate(np.clip(self.rise(_TABULATED, np.ones(1), shape)[0], 0.0, 1.0))
+            return heights.line_through(_TABULATED * length, nugget + max(sill - nugget, 0.0) * rises, sill)
         form = self.kernel_form(length, shape)
         return heights.curve_of(form.code, nugget, sill, form.length, shape)
-
-    def _tabulate(self, nugget: float, sill: float, length: float, shape: float) -> heights.Curve:
-        rises = np.maximum.accumulate(np.clip(self.rise(_TABULATED, np.ones(1), shape)[0], 0.0, 1.0))
-        return heights.line_through(_TABULATED * length, nugget + max(sill - nugget, 0.0) * rises, sill)
 
 
 def get_model(name: Any) -> SemivariogramModel:
@@ -125,39 +119,20 @@ class _Gstools:
         return float(_gstools_model(self, shape).rescale)
 
     def percentile(self, length: float, shape: float) -> float:
-        return float(self.make(shape, len_scale=length).percentile_scale(PRACTICAL))
-
-    def make(self, shape: float, **options: Any) -> Any:
-        import gstools
-
-        if self.option:
-            options[self.option] = shape
-        return getattr(gstools, self.class_name)(dim=1, **options)
+        return float(_gstools_model(self, shape, length).percentile_scale(PRACTICAL))
 
 
 @lru_cache(maxsize=8)
-def _gstools_model(model: _Gstools, shape: float) -> Any:
-    return model.make(shape)
+def _gstools_model(model: _Gstools, shape: float, length: float = 1.0) -> Any:
+    import gstools
+
+    options = {model.option: shape} if model.option else {}
+    return getattr(gstools, model.class_name)(dim=1, len_scale=length, **options)
 
 
-def _own_length(length: float, shape: float) -> float:
-    return length
-
-
-def _spherical_form(length: float, shape: float) -> KernelForm:
-    return KernelForm(heights.SPHERICAL, length)
-
-
-def _exponential_form(length: float, shape: float) -> KernelForm:
-    return KernelForm(heights.EXPONENTIAL, length)
-
-
-def _gaussian_form(length: float, shape: float) -> KernelForm:
-    return KernelForm(heights.GAUSSIAN, length * (2 / math.sqrt(math.pi)))
-
-
-def _stable_form(length: float, shape: float) -> KernelForm:
-    return KernelForm(heights.STABLE, length)
+def _formula(code: int, length_factor: float = 1.0) -> Callable[[float, float], KernelForm]:
+    """Return the kernel form of a formula whose length is a multiple of the model's, whatever the shape."""
+    return lambda length, shape: KernelForm(code, length * length_factor)
 
 
 def _matern_form(length: float, shape: float) -> KernelForm:
@@ -175,11 +150,14 @@ def _of_gstools(model: _Gstools, form: Callable[[float, float], KernelForm], **o
 MODELS: dict[str, SemivariogramModel] = {
     row.name: row
     for row in (
-        _of_gstools(_Gstools("Spherical"), _spherical_form, range_of=_own_length),
-        _of_gstools(_Gstools("Exponential"), _exponential_form),
-        _of_gstools(_Gstools("Gaussian"), _gaussian_form),
+        _of_gstools(_Gstools("Spherical"), _formula(heights.SPHERICAL), range_of=lambda length, shape: length),
+        _of_gstools(_Gstools("Exponential"), _formula(heights.EXPONENTIAL)),
+        _of_gstools(_Gstools("Gaussian"), _formula(heights.GAUSSIAN, 2 / math.sqrt(math.pi))),
         _of_gstools(
-            _Gstools("Stable", "alpha"), _stable_form, shapes=np.linspace(0.3, 2.0, 18), shape_bounds=(0.001, 2.0)
+            _Gstools("Stable", "alpha"),
+            _formula(heights.STABLE),
+            shapes=np.linspace(0.3, 2.0, 18),
+            shape_bounds=(0.001, 2.0),
         ),
         _of_gstools(
             _Gstools("Matern", "nu"), _matern_form, shapes=np.geomspace(0.2, 30.0, 20), shape_bounds=(0.2, 30.0)

@@ -2,61 +2,71 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from mcgta.plot.canvas import add_legend_above, faint, ink, new_axes, write
+from mcgta.runtime.wording import readable_distance_unit, say_distance, say_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mcgta.stages.semivariogram.curve import Semivariogram
 
-_FIGURE_INCHES = (7, 4.2)
 _CURVE_POINTS = 400
-_EMPIRICAL_COLOUR = "#4477aa"
-_MODEL_COLOUR = "#222222"
-_THRESHOLD_COLOUR = "#aa3377"
-_GUIDE_COLOUR = "#888888"
 
 
 def plot_semivariogram(curve: Semivariogram, ax: Axes | None, margin: float | None) -> Axes:
     """Draw the empirical points, the fitted curve, range, sill and nugget, and the threshold of a margin."""
-    axes = _new_axes() if ax is None else ax
-    _draw_points(axes, curve)
+    axes = new_axes(ax)
+    unit, size = distance_scale(curve)
+    _draw_points(axes, curve, size)
     distances = np.linspace(0, curve.max_lag, _CURVE_POINTS)
-    axes.plot(distances, curve(distances), color=_MODEL_COLOUR, lw=1.8, label=f"{curve.model} model")
+    heights = curve(distances)
+    axes.plot(distances / size, heights, color=ink(), lw=1.8, label=f"{curve.model} model")
     if margin:
-        label = f"threshold, margin {margin:g}"
-        axes.plot(distances, curve(distances) - margin / 2, color=_THRESHOLD_COLOUR, lw=1.4, ls="--", label=label)
-    _draw_guides(axes, curve)
-    unit = f" [{curve.unit}]" if curve.unit else ""
-    axes.set(xlabel=f"distance{unit}", ylabel="semivariance", xlim=(0, curve.max_lag))
-    axes.set_ylim(bottom=min(0.0, float(curve(0.0)) - (margin or 0) / 2))
-    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.08))
+        label = f"threshold, margin {say_number(margin)}"
+        axes.plot(distances / size, heights - margin / 2, color=ink(), lw=1.2, ls="--", label=label)
+    axes.set(xlabel=f"distance [{unit}]" if unit else "distance", ylabel="semivariance", xlim=(0, curve.max_lag / size))
+    highest = max(float(np.nanmax(curve.values, initial=0.0)), curve.sill_)
+    lowest = min(0.0, float(heights[0]) - (margin or 0) / 2)
+    axes.set_ylim(lowest, highest + 0.12 * (highest - lowest) if highest > lowest else 1.0)
+    _draw_guides(axes, curve, size)
+    add_legend_above(axes)
     return axes
 
 
-def _new_axes() -> Axes:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("plotting needs matplotlib: pip install 'mcgta[plot]'") from error
-    return pyplot.subplots(figsize=_FIGURE_INCHES, layout="constrained")[1]
+def distance_scale(curve: Semivariogram) -> tuple[str, float]:
+    """Return the unit of the axis of distances, and its size in the unit of the curve."""
+    unit, size = readable_distance_unit(curve.max_lag / 3, curve.unit)
+    return ("steps" if unit == "step" else unit), size
 
 
-def _draw_points(axes: Axes, curve: Semivariogram) -> None:
+def _draw_points(axes: Axes, curve: Semivariogram, size: float) -> None:
+    """Draw the empirical values, larger where there are more pairs."""
     seen = curve.counts > 0
-    size = 12 + 60 * np.sqrt(curve.counts[seen] / curve.counts.max())
+    area = 12 + 60 * np.sqrt(curve.counts[seen] / max(curve.counts.max(initial=1), 1))
     label = "empirical (larger: more pairs)"
-    axes.scatter(curve.lags[seen], curve.values[seen], s=size, color=_EMPIRICAL_COLOUR, alpha=0.75, lw=0, label=label)
+    axes.scatter(curve.lags[seen] / size, curve.values[seen], s=area, color=faint(), alpha=0.8, lw=0, label=label)
 
 
-def _draw_guides(axes: Axes, curve: Semivariogram) -> None:
-    """Draw dotted lines at the range and the sill."""
+def _draw_guides(axes: Axes, curve: Semivariogram, size: float) -> None:
+    """Draw dotted lines at the range, the sill and the nugget, and say how much they are."""
+    style: dict[str, Any] = {"color": faint(), "lw": 1, "ls": ":"}
     if curve.range_ <= curve.max_lag:
-        axes.axvline(curve.range_, color=_GUIDE_COLOUR, lw=1, ls=":")
-        text = f" range {curve.range_:.4g} {curve.unit}"
-        axes.annotate(text, (curve.range_, 0.02), xycoords=("data", "axes fraction"), color="#555555")
-    axes.axhline(curve.sill_, color=_GUIDE_COLOUR, lw=1, ls=":")
-    text = f"sill {curve.sill_:.4g}"
-    axes.annotate(text, (0.995, curve.sill_), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+        axes.axvline(curve.range_ / size, **style)
+        sign = 1 if curve.range_ < 0.6 * curve.max_lag else -1
+        text = f"range {say_distance(curve.range_, curve.unit)}"
+        side = "left" if sign > 0 else "right"
+        coords = ("data", "axes fraction")
+        write(axes, text, (curve.range_ / size, 1.0), (4 * sign, -4), ha=side, va="top", xycoords=coords)
+    low, high = axes.get_ylim()
+    crowded = curve.sill_ - curve.nugget_ < 0.08 * (high - low)
+    for name, level in (("sill", curve.sill_), ("nugget", curve.nugget_)):
+        axes.axhline(level, **style)
+        below = name == "nugget" and crowded
+        text = f"{name} {say_number(level)}"
+        coords = ("axes fraction", "data")
+        offset = (-4, -3 if below else 3)
+        write(axes, text, (1.0, level), offset, ha="right", va="top" if below else "bottom", xycoords=coords)

@@ -13,6 +13,7 @@ import numpy as np
 
 from mcgta.positions.positions import Positions
 from mcgta.runtime.archive import Archived, ArchiveError, read_archive
+from mcgta.runtime.rules import Rule, check_value
 from mcgta.runtime.types import Array
 from mcgta.stages.local_models import LocalModels
 
@@ -43,12 +44,11 @@ def take_fingerprint(X: Array, places: Positions, params: Mapping[str, Any]) -> 
     return digest.hexdigest()
 
 
-class Shelf:
-    """A folder of kept models, or nowhere."""
+class ModelArchive:
+    """A folder that local models are kept in; without a folder none are."""
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
-        if folder is not None and not isinstance(folder, (str, os.PathLike)):
-            raise ValueError(f"archive={folder!r} must be the path of a folder, or None")
+        check_value("archive", folder, Rule(folder=True, none=True))
         self.folder = None if folder is None else Path(folder)
         if self.folder is not None and self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"archive={str(folder)!r} is a file; it must be the path of a folder")

@@ -3,25 +3,24 @@
 A *census* knows, for each bin of distance, all its pairs without listing them: their number, their mean distance, the mean
 squared difference of any points attached to the observations, and the pair of any rank, so that samples can be drawn evenly.
 Along time it works with running totals and never looks at pairs. Elsewhere, many observations with coordinates are counted by
-a tree over these (:mod:`mcgta.stages.semivariogram.tree_counts`); else it goes through tiles of the table of
+a tree over these (:mod:`mcgta.stages.semivariogram.tree_census`); else it goes through tiles of the table of
 distances, again for each sample, and needs no more memory than a tile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
 from mcgta.kernels.curves import lag_sums
 from mcgta.positions.positions import Positions
-from mcgta.runtime.parallel import run, tiles, triangle
+from mcgta.runtime.cached import cached_property
+from mcgta.runtime.parallel import tiles, triangle
 from mcgta.runtime.progress import Advance, ignore
 from mcgta.runtime.types import Array, Index
-from mcgta.stages.semivariogram import tree_counts as tree_census
-from mcgta.stages.semivariogram.tree_counts import TreeCensus
+from mcgta.stages.semivariogram.census_parts import bin_means, draw_by_part, run_each
+from mcgta.stages.semivariogram.tree_census import TREE_STEPS, TreeCensus
 
 TABLE_CENSUS_ROWS = 3000
 """Up to this many observations a table of distances is faster than a tree."""
@@ -29,9 +28,6 @@ TABLE_CENSUS_ROWS = 3000
 _TILE_ROWS = 512
 _COPIED_ROWS = 8192
 _REMEMBERED_BYTES = 2**23  # bytes of partners along time that are kept
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 
 class Census(Protocol):
@@ -54,11 +50,11 @@ class Census(Protocol):
         """Return the rows of the pairs with the given ranks in each bin, bin after bin; ranks ascend within a bin."""
 
 
-def steps(positions: Positions, edges: Array) -> int:
+def census_steps(positions: Positions, edges: Array) -> int:
     """Return how many steps it takes to take a census, or to draw a sample from one."""
     if _along_time(positions):
         return edges.size - 1
-    return tree_census.STEPS if _by_tree(positions) else len(triangle(len(positions), _TILE_ROWS))
+    return TREE_STEPS if _by_tree(positions) else len(triangle(len(positions), _TILE_ROWS))
 
 
 def take_census(positions: Positions, edges: Array, points: Array, *, advance: Advance = ignore) -> Census:
@@ -114,9 +110,9 @@ class TimeCensus:
             lag = (elapsed[high] - elapsed[low] - number * centred).sum()
             return int(number.sum()), float(lag), lag_sums.squared_differences(sorted_points, running, low, high)
 
-        seen = np.array(_each(look, range(edges.size - 1), advance))
+        seen = np.array(run_each(look, range(edges.size - 1), advance))
         self.counts = seen[:, 0].astype(np.int64)
-        self.lags, self.squares = (_mean(total, self.counts) for total in seen[:, 1:].T)
+        self.lags, self.squares = bin_means(seen[:, 1:].T, self.counts)
         # Each row takes differences of totals, and errs by what the last digit of the largest one is worth.
         worth = np.finfo(float).eps * running[1][-1] * np.sqrt(len(points))
         self.rounding = worth / np.maximum(self.counts, 1)
@@ -168,11 +164,11 @@ class TableCensus:
                 positions.between(rows, cols), squares, edges, positions.rounding, above=rows == cols
             )
 
-        sums = _each(look, self._pieces, advance)
+        sums = run_each(look, self._pieces, advance)
         self._numbers = np.array([part[0] for part in sums]).astype(np.int64)
         self.counts = self._numbers.sum(axis=0)
         totals = np.sum([part[1:] for part in sums], axis=0)
-        self.lags, self.squares = (_mean(total, self.counts) for total in totals)
+        self.lags, self.squares = bin_means(totals, self.counts)
         self.rounding = np.full(edges.size - 1, 8 * np.finfo(float).eps * norms.mean())
 
     @cached_property
@@ -181,41 +177,13 @@ class TableCensus:
 
     def draw(self, ranks: list[Index]) -> tuple[Index, Index]:
         """Return the pairs of the given ranks; ranks count tile by tile, and by rows within a tile."""
-        before = np.concatenate([np.zeros((1, len(ranks)), dtype=np.int64), np.cumsum(self._numbers, axis=0)])
-        # For each tile and bin, the part of the ranks that fall into it.
-        cuts = np.array([np.searchsorted(wanted, before[:, k]) for k, wanted in enumerate(ranks)]).T
-        busy = np.flatnonzero((cuts[1:] > cuts[:-1]).any(axis=1))
 
-        def find(tile: int) -> tuple[Index, Index, Index]:
+        def find(tile: int, inside: Any, begins: Index) -> tuple[Index, Index]:
             rows, cols = self._pieces[tile]
-            inside = [wanted[cuts[tile, k] : cuts[tile + 1, k]] - before[tile, k] for k, wanted in enumerate(ranks)]
-            begins = np.concatenate([[0], np.cumsum([part.size for part in inside])]).astype(np.int64)
             table = self._positions.between(rows, cols)
-            edges = self._edges
             i, j = lag_sums.pairs_of_rank(
-                table, edges, self._positions.rounding, np.concatenate(inside), begins, above=rows == cols
+                table, self._edges, self._positions.rounding, inside, begins, above=rows == cols
             )
-            bins = np.repeat(np.arange(len(ranks)), np.diff(begins))
-            return i + rows.start, j + cols.start, bins
+            return i + rows.start, j + cols.start
 
-        parts = _each(find, busy.tolist(), self._advance)
-        self._advance(len(self._pieces) - busy.size)
-        if not parts:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        i, j, bins = (np.concatenate(column) for column in zip(*parts, strict=True))
-        order = np.argsort(bins, kind="stable")
-        return i[order], j[order]
-
-
-def _each(function: Callable[[Task], Result], tasks: Sequence[Task], advance: Advance) -> list[Result]:
-    """List the results of the tasks, on threads, and tell of each."""
-    out = []
-    for result in run(function, tasks):
-        out.append(result)
-        advance(1)
-    return out
-
-
-def _mean(total: Array, counts: Iterable[int]) -> Array:
-    number = np.asarray(counts)
-    return np.divide(total, number, out=np.full(number.shape, np.nan), where=number > 0)
+        return draw_by_part(ranks, self._numbers, find, self._advance, len(self._pieces))

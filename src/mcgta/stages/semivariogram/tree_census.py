@@ -1,26 +1,20 @@
-"""A census of pairs by a tree over the positions: see :mod:`mcgta.stages.semivariogram.pair_counts` for what a census is."""
+"""A census of pairs by a tree over the positions: see :mod:`mcgta.stages.semivariogram.census` for what a census is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
 import numpy as np
 
-from mcgta.kernels.curves import place_counts as place_census
+from mcgta.kernels.curves import place_counts
 from mcgta.kernels.tree.build import build_tree
 from mcgta.positions.positions import Positions
-from mcgta.runtime.parallel import run
 from mcgta.runtime.progress import Advance, ignore
 from mcgta.runtime.types import Array, Index
+from mcgta.stages.semivariogram.census_parts import bin_means, draw_by_part, run_each
 
 LEAF = 8
 _TASK_OPERATIONS = 1e9  # operations of a task, where all its pairs have to be measured
-STEPS = 64
+TREE_STEPS = 64
 """What a census, or a sample from one, counts as in steps."""
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 
 class TreeCensus:
@@ -37,51 +31,28 @@ class TreeCensus:
         self._rounding = positions.rounding
         self._advance = advance
         self._order, nodes, roots = _grow(positions.points, positions.groups)
-        self._tree = place_census.place_tree(positions.points[self._order], points[self._order], positions.kind, nodes)
+        self._tree = place_counts.place_tree(positions.points[self._order], points[self._order], positions.kind, nodes)
         self._tasks = _divide(nodes, roots, _TASK_OPERATIONS / (points.shape[1] + 20))
         norms = np.einsum("nm,nm->n", points, points)
 
         def look(pairs: Index) -> Array:
-            return place_census.count_pairs(self._tree, pairs, edges, self._rounding)
+            return place_counts.count_pairs(self._tree, pairs, edges, self._rounding)
 
-        sums = self._each(look, self._tasks)
+        sums = run_each(look, self._tasks, advance, TREE_STEPS)
         self._numbers = np.array([part[0] for part in sums]).astype(np.int64)
         self.counts = self._numbers.sum(axis=0)
         totals = np.sum([part[1:] for part in sums], axis=0)
-        self.lags, self.squares = (
-            np.divide(total, self.counts, out=np.full(total.shape, np.nan), where=self.counts > 0) for total in totals
-        )
+        self.lags, self.squares = bin_means(totals, self.counts)
         self.rounding = np.full(edges.size - 1, 8 * np.finfo(float).eps * norms.mean())
 
     def draw(self, ranks: list[Index]) -> tuple[Index, Index]:
         """Return the pairs of the given ranks; ranks count as the walk comes by them."""
-        before = np.concatenate([np.zeros((1, len(ranks)), dtype=np.int64), np.cumsum(self._numbers, axis=0)])
-        # For each task and bin, the part of the ranks that fall into it.
-        cuts = np.array([np.searchsorted(wanted, before[:, k]) for k, wanted in enumerate(ranks)]).T
-        busy = np.flatnonzero((cuts[1:] > cuts[:-1]).any(axis=1))
 
-        def find(task: int) -> tuple[Index, Index, Index]:
-            inside = [wanted[cuts[task, k] : cuts[task + 1, k]] - before[task, k] for k, wanted in enumerate(ranks)]
-            begins = np.concatenate([[0], np.cumsum([part.size for part in inside])]).astype(np.int64)
-            i, j = place_census.find_pairs(
-                self._tree, self._tasks[task], self._edges, self._rounding, np.concatenate(inside), begins
-            )
-            return self._order[i], self._order[j], np.repeat(np.arange(len(ranks)), np.diff(begins))
+        def find(task: int, inside: Index, begins: Index) -> tuple[Index, Index]:
+            i, j = place_counts.find_pairs(self._tree, self._tasks[task], self._edges, self._rounding, inside, begins)
+            return self._order[i], self._order[j]
 
-        parts = self._each(find, busy.tolist())
-        if not parts:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        i, j, bins = (np.concatenate(column) for column in zip(*parts, strict=True))
-        order = np.argsort(bins, kind="stable")
-        return i[order], j[order]
-
-    def _each(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
-        """List the results of the tasks, on threads, and tell how far it is."""
-        out: list[Result] = []
-        for result in run(function, tasks):
-            out.append(result)
-            self._advance(STEPS * len(out) // len(tasks) - STEPS * (len(out) - 1) // len(tasks))
-        return out
+        return draw_by_part(ranks, self._numbers, find, self._advance, TREE_STEPS)
 
 
 def _grow(points: Array, groups: Index) -> tuple[Index, Index, Index]:

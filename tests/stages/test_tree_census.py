@@ -7,10 +7,10 @@ from builders.work import on_threads
 from mcgta import read_positions
 from mcgta.positions.metrics import SpaceTime
 from mcgta.stages import compare_features, empirical_semivariogram
-from mcgta.stages.semivariogram import pair_counts as pair_census
+from mcgta.stages.semivariogram import census
 from mcgta.stages.semivariogram.binning import bin_of, make_edges
-from mcgta.stages.semivariogram.pair_counts import TableCensus, take_census
-from mcgta.stages.semivariogram.tree_counts import TreeCensus
+from mcgta.stages.semivariogram.census import TableCensus, take_census
+from mcgta.stages.semivariogram.tree_census import TreeCensus
 
 KINDS = [
     "line",
@@ -117,7 +117,7 @@ def test_samples_are_even_over_the_pairs_of_a_bin():
 
 @pytest.mark.parametrize("kind", ["plane", "groups", "sphere"])
 def test_a_tree_gives_the_same_bits_for_any_number_of_threads(kind, monkeypatch):
-    monkeypatch.setattr("mcgta.stages.semivariogram.tree_counts._TASK_OPERATIONS", 1e5)
+    monkeypatch.setattr("mcgta.stages.semivariogram.tree_census._TASK_OPERATIONS", 1e5)
     positions = places(kind, 1500)
     edges = make_edges(positions, 10, None)
     points = np.random.default_rng(5).normal(size=(1500, 3))
@@ -136,9 +136,9 @@ def test_many_observations_with_coordinates_are_counted_by_a_tree(monkeypatch):
     assert isinstance(take_census(positions, edges, X), TreeCensus)
     told = []
     take_census(positions, edges, X, advance=told.append)
-    assert sum(told) == pair_census.steps(positions, edges)
+    assert sum(told) == census.census_steps(positions, edges)
     found = empirical_semivariogram(compare_features(X), positions)
-    monkeypatch.setattr(pair_census, "TABLE_CENSUS_ROWS", 10**9)
+    monkeypatch.setattr(census, "TABLE_CENSUS_ROWS", 10**9)
     assert isinstance(take_census(positions, edges, X), TableCensus)
     expected = empirical_semivariogram(compare_features(X), positions)
     np.testing.assert_array_equal(found.counts, expected.counts)
