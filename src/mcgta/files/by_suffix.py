@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mcgta.files import delimited_format, npz
+from mcgta.files.arrow import feather, parquet
 from mcgta.files.delimited.reading import TextOrigin, read_delimited
 from mcgta.files.format import Format
 from mcgta.files.problems import UnknownFormat
@@ -18,7 +19,7 @@ from mcgta.files.sources import STANDARD, Source
 from mcgta.files.table import Column, FileTable, check_added
 from mcgta.runtime.replacing import replacing
 
-FORMATS: tuple[Format, ...] = (delimited_format.FORMAT, npz.FORMAT)
+FORMATS: tuple[Format, ...] = (delimited_format.FORMAT, npz.FORMAT, parquet.FORMAT, feather.FORMAT)
 """All formats."""
 
 

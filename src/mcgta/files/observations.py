@@ -10,8 +10,10 @@ from mcgta.files.crs import known_crs
 from mcgta.files.delimited.times import clock_nanoseconds
 from mcgta.files.problems import FileProblem, show
 from mcgta.files.table import Column, FileTable, Points, Roles, missing_rows
-from mcgta.positions.tables import Crs, NamedColumns
+from mcgta.positions.tables import WEB_MERCATOR_EPSG, Crs, NamedColumns
 from mcgta.runtime.types import Array, Index
+
+WEB_MERCATOR = f"EPSG:{WEB_MERCATOR_EPSG}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,5 +134,11 @@ def _crs_of_points(points: Points, given: str | None) -> Crs:
     """Return the CRS of points: their own, or the one that is given where they have none."""
     if given is not None and points.crs:
         raise FileProblem(f"crs={given!r} has no effect, since the points are in {points.crs}")
-    name = points.crs or given
-    return Crs() if name is None else known_crs(name)
+    if points.crs:
+        return Crs(
+            is_known=True,
+            is_geographic=points.is_geographic,
+            is_web_mercator=points.crs == WEB_MERCATOR,
+            unit="" if points.is_geographic else points.unit,
+        )
+    return Crs() if given is None else known_crs(given)

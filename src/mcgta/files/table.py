@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -76,6 +76,8 @@ class Points:
     crs : name of the coordinate reference system, such as "EPSG:4326"; "" where it is not known
     is_geographic : whether x and y are degrees of longitude and latitude
     unit : of x and y, such as "m" or "degree"; "" where it is not known
+    definition : the coordinate reference system by its code or as WKT, as files that are written need it; "" without
+    wkb : (N,) the geometries as well-known binary, where they are lines or areas, whose centroids x and y are; None for points
     """
 
     x: Array
@@ -85,6 +87,8 @@ class Points:
     crs: str = ""
     is_geographic: bool = False
     unit: str = ""
+    definition: str = ""
+    wkb: Sequence[bytes | None] | None = None
 
     @property
     def missing(self) -> Index:
@@ -131,6 +135,7 @@ class FileTable:
     bad_cells : of columns of text that are numbers or times but for some cells
     declared : roles that the file itself gives to columns
     lines : (N,) line that each row begins in, or the line of the first row where rows are lines; None for no text
+    others : what the file has beside, such as columns of lists, which is kept where the same format is written
     """
 
     name: str
@@ -145,6 +150,13 @@ class FileTable:
     bad_cells: dict[str, BadCells] = field(default_factory=dict)
     declared: Roles = field(default_factory=Roles)
     lines: Index | int | None = None
+    others: tuple[str, ...] = ()
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Names that added columns cannot have."""
+        points = () if self.geometry is None else (self.geometry.name,)
+        return (*self.columns, *points, *self.others)
 
     @cached_property
     def missing(self) -> dict[str, Index]:
@@ -213,9 +225,8 @@ def refuse_unknown(name: str, known: Iterable[str], file: str) -> None:
 
 def check_added(table: FileTable, added: Mapping[str, Column]) -> None:
     """Refuse columns to be added that are of another length, or called as one that is there."""
-    taken = {*table.columns} | ({table.geometry.name} if table.geometry is not None else set())
     for name, column in added.items():
-        if name in taken:
+        if name in table.taken:
             raise FileProblem(f"{table.name} has a column {name!r} already; rename it, or leave it out of the file")
         if np.shape(column) != (table.n_rows,):
             raise ValueError(f"added[{name!r}] has shape {np.shape(column)}, but {table.name} has {table.n_rows} rows")

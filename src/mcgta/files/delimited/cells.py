@@ -221,6 +221,8 @@ PARSERS: tuple[Parser, ...] = (
     SlashedDate(),
 )
 """All parsers; where two read the same cells the first is taken."""
+TIME_PARSERS = tuple(parser for parser in PARSERS if parser.kind == "time")
+"""Parsers for texts of formats that have numbers and flags of their own."""
 
 
 def parsers_for(separator: str) -> tuple[Parser, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mcgta.files.delimited.cells import Parser, is_missing_cell, parsers_for
+from mcgta.files.delimited.cells import Parser, is_missing_cell
 from mcgta.files.table import BadCells, Column, Kind
 
 MAX_BAD_CELLS_KEPT = 5
@@ -42,12 +42,12 @@ class TextCells:
 class ColumnReader:
     """Reads a column: finds out its kind, and parses it.
 
-    The first cells choose a parser. A cell that it cannot read makes the column text. As its earlier cells are not kept, the
+    The first cells choose one of the parsers. A cell that it cannot read makes the column text. As its earlier cells are not kept, the
     column then has to be read again: ``needs_text``.
     """
 
-    def __init__(self, separator: str) -> None:
-        self._parsers = parsers_for(separator)
+    def __init__(self, parsers: tuple[Parser, ...]) -> None:
+        self._parsers = parsers
         self._parser: Parser | None = None
         self._parts: list[Column] = []
         self._text: TextCells | None = None

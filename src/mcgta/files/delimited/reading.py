@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mcgta.files.delimited.cells import COMMA_NUMBER, NUMBER, is_missing_cell
+from mcgta.files.delimited.cells import COMMA_NUMBER, NUMBER, is_missing_cell, parsers_for
 from mcgta.files.delimited.columns import ColumnReader, TextCells
 from mcgta.files.delimited.dialect import Dialect, find_dialect, take_sample
 from mcgta.files.delimited.lines import Lines, check_encoding
@@ -47,7 +47,8 @@ def read_delimited(source: Source, *, encoding: str = "utf-8") -> FileTable:
         header, header_line = next(rows)
         if not dialect.has_header:
             rows = chain([(header, header_line)], rows)
-        readers = [ColumnReader(dialect.separator) for _ in header]
+        parsers = parsers_for(dialect.separator)
+        readers = [ColumnReader(parsers) for _ in header]
         lines = []
         for chunk in _chunks(rows, len(header), source.name, header_line):
             lines.append(np.array(chunk.lines, dtype=np.int64))

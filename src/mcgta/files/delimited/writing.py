@@ -16,7 +16,7 @@ from mcgta.files.delimited.dialect import LINE_ENDS, QUOTE, Dialect
 from mcgta.files.delimited.lines import MARK, Lines
 from mcgta.files.delimited.reading import CHUNK_ROWS, TextOrigin
 from mcgta.files.problems import FileProblem
-from mcgta.files.table import Column, FileTable, Points
+from mcgta.files.table import Column, FileTable, Kind, Points
 
 _COMPRESSION = 6  # of gzip: the level of the command, at a third of the time of the highest
 _NUMERIC = "biuf"
@@ -71,11 +71,22 @@ def _write_text(
 def _new_rows(table: FileTable, added: Mapping[str, Column], dialect: Dialect) -> Iterator[str]:
     """Rows of a table that was not read from a text."""
     points = {} if table.geometry is None else _coordinates(table.geometry, table.columns)
-    columns = _shorten_times({**points, **table.columns, **added})
+    own = {name: _without_points(column, table.kinds[name]) for name, column in table.columns.items()}
+    columns = _shorten_times({**points, **own, **added})
     yield _line(_quote_texts(list(columns), dialect), dialect)
     for start in range(0, table.n_rows, CHUNK_ROWS):
         cells = [format_cells(column[start : start + CHUNK_ROWS], dialect) for column in columns.values()]
         yield "".join(_line(row, dialect) for row in zip(*cells, strict=True))
+
+
+def _without_points(column: Column, kind: Kind) -> Column:
+    """Return whole numbers and flags as such, which are floating-point numbers where some are missing."""
+    if kind not in ("integer", "flag") or column.dtype.kind != "f":
+        return column
+    make = bool if kind == "flag" else int
+    whole = np.empty(len(column), dtype=object)
+    whole[:] = [None if number != number else make(number) for number in column.tolist()]
+    return whole
 
 
 def _coordinates(points: Points, taken: Mapping[str, Column]) -> dict[str, Column]:
@@ -185,6 +196,12 @@ def _numbers(column: Column) -> list[str]:
     return ["" if text == "nan" else text for text in map(str, numbers)]
 
 
+def _text(item: Any) -> str:
+    if item is None:
+        return ""
+    return str(item).lower() if isinstance(item, bool) else str(item)
+
+
 def _times(column: Column) -> list[str]:
     return ["" if text == "NaT" else text for text in np.datetime_as_string(column).tolist()]
 
@@ -211,7 +228,7 @@ _FORMATS: dict[str, Callable[[Column], list[str]]] = {
     "f": _numbers,
     "M": _times,
     "U": lambda column: column.tolist(),
-    "O": lambda column: ["" if item is None else str(item) for item in column.tolist()],
+    "O": lambda column: [_text(item) for item in column.tolist()],
 }
 """How values are written, by the kind of their type."""
 

@@ -1,0 +1,1 @@
+"""Arrow tables: Parquet and Feather."""

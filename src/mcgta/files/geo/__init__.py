@@ -1,0 +1,1 @@
+"""Tables with geometries: GeoJSON, GeoPackage, and what GeoParquet adds to Parquet."""
