@@ -16,7 +16,7 @@ demo: $(VENV)/.base  ## make a series as a CSV and cluster it; leaves demo/repor
 	$(BIN)/mcgta synth series --rows 1500 --clusters 3 --features 5 --seed 1 --set segment_lengths=20,60 --set separation=1.5 -o demo/readings.csv --force
 	$(BIN)/mcgta cluster demo/readings.csv --report demo/report.html --force
 
-test: lint types unit  ## lint, types, and every test, doctests included
+test: lint types unit docs  ## lint, types, every test, doctests included, and the documents with every page of the gallery
 
 unit: $(VENV)/.develop
 	tools/chromium.sh
@@ -60,7 +60,7 @@ pictures: $(VENV)/.plot  ## the pictures of README and documents, in docs/images
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/walk.py
 
-docs: $(VENV)/.docs  ## HTML documentation in docs/_build/html
+docs: $(VENV)/.docs  ## HTML documents in docs/_build/html, without warnings or network; runs the scripts of the gallery
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
@@ -84,8 +84,8 @@ $(VENV)/.plot: $(VENV)/bin/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.develop: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) install --constraint constraints.txt --editable '.[test,lint]'
-	@touch $@ $(VENV)/.base $(VENV)/.plot
+	$(PIP) install --constraint constraints.txt --editable '.[test,lint,docs]'
+	@touch $@ $(VENV)/.base $(VENV)/.plot $(VENV)/.docs
 
 $(VENV)-lowest/.develop: pyproject.toml tools/lowest.py
 	$(PYTHON) -m venv $(VENV)-lowest

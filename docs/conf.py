@@ -45,6 +45,7 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"^(?!.*plot_\d\d_).*\.py$",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
+    "run_stale_examples": True,  # a page is a test of the package, which may have changed where the page has not
     "copyfile_regex": "",
     "download_all_examples": False,
     "write_computation_times": False,

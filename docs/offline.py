@@ -7,8 +7,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from sphinx.errors import SphinxError
-
 LOADING_ATTRIBUTES = {
     "script": ("src",),
     "img": ("src", "srcset"),
@@ -79,6 +77,8 @@ def refuse_network(app: Any, exception: Exception | None) -> None:
     if exception is None and app.builder.format == "html":
         found = loads_of_site(Path(app.outdir))
         if found:
+            from sphinx.errors import SphinxError  # the rest of this file can be tested without Sphinx
+
             raise SphinxError("pages must load nothing from a network: " + "; ".join(found))
 
 

@@ -11,8 +11,6 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 
-pytest.importorskip("sphinx", reason="sphinx is not installed: pip install 'mcgta[docs]'")
-
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch):

@@ -10,6 +10,7 @@ import pytest
 
 from mcgta import datasets
 from mcgta.cli import main
+from mcgta.cli.commands.registry import COMMANDS
 from mcgta.datasets.catalogue import PUBLISHED
 
 
@@ -38,6 +39,14 @@ def test_a_completion_knows_the_commands(shell, capsys):
     shown = capsys.readouterr().out
     assert "semivariogram" in shown
     assert "max-memory" in shown
+
+
+def test_a_completion_of_zsh_tells_what_commands_do_whatever_the_width_of_the_terminal(capsys, monkeypatch):
+    for columns in ("40", "100"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(["completion", "zsh"]) == 0
+        shown = capsys.readouterr().out
+        assert all(f"{name}:'{command.summary}'" in shown for name, command in COMMANDS.items())
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")

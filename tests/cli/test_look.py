@@ -100,6 +100,15 @@ def test_two_columns_that_could_be_the_time_are_asked_about(capsys):
 def test_a_time_and_a_place_are_asked_about_with_all_three_answers(capsys):
     path = write("a.csv", rows("lon,lat,t,v", 9, "1.{k},2.5,{k},{odd}"))
     assert main(["look", path]) == 2
+    said = capsys.readouterr().err
+    assert [line.partition("mcgta look a.csv")[2] for line in said.splitlines()[1:]] == [
+        " --time t",
+        " --lon lon --lat lat",
+        " --time t --lon lon --lat lat",
+    ]
+    assert main(["look", path, *["--time", "t", "--lon", "lon", "--lat", "lat"]]) == 0
+    assert "--time-scale S" in capsys.readouterr().out
+    assert main(["cluster", path]) == 2
     assert "--time t --lon lon --lat lat --time-scale S" in capsys.readouterr().err
 
 

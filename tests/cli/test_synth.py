@@ -63,6 +63,14 @@ def test_what_cannot_be_made_is_refused(arguments, code, said, capsys):
     assert said in capsys.readouterr().err
 
 
+def test_the_command_that_comes_next_leaves_the_truth_out(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["synth", "--rows", "9", "-o", "a b.csv"]) == 0
+    assert capsys.readouterr().err.endswith("next: mcgta cluster 'a b.csv'\n")
+    assert main(["synth", "--rows", "9", "--truth", "-o", "c.csv"]) == 0
+    assert capsys.readouterr().err.endswith("next: mcgta cluster c.csv --ignore truth\n")
+
+
 def test_a_file_is_not_replaced_without_force(tmp_path, capsys):
     path = tmp_path / "demo.csv"
     path.write_text("mine")

@@ -298,6 +298,16 @@ def test_the_notice_comes_once_and_only_when_compiling_takes_long(monkeypatch, c
     assert capsys.readouterr().err.count(NOTICE) == 1
 
 
+def test_on_a_terminal_the_notice_covers_the_whole_line_where_a_bar_may_be_drawn(monkeypatch, capsys):
+    monkeypatch.setattr(compiled, "_noticed", threading.Event())
+    monkeypatch.setattr(compiled.sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "120")
+    compiled._tell()
+    line = capsys.readouterr().err
+    assert line.startswith(f"\r{NOTICE}")
+    assert len(line) == len("\r") + 119 + len("\n")
+
+
 def test_no_call_compiles_for_other_types():
     covs, lost = np.eye(2)[None], np.zeros(1, dtype=np.bool_)
     factors._cholesky(covs, np.zeros_like(covs), lost)

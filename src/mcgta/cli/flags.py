@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from mcgta.cli.failures import usage_error
 from mcgta.cli.parameters import name_and_value
 from mcgta.cli.targets import BESIDE_INPUT
 
-POSITION_FLAGS = ("time", "lon", "lat", "x", "y", "z", "position")
-"""Flags that name columns of positions."""
+NEEDED_FLAGS = {"lon": "lat", "lat": "lon", "x": "y", "y": "x", "z": "x"}
+"""Flags of columns that need another one."""
+PLACE_FLAGS = ("lon", "x", "position")
+"""Flags that say in different ways where rows are."""
+GUESSED = "what is not said is guessed, where there is one way to"
 
 
 def whole_number(least: int) -> Callable[[str], int]:
@@ -42,9 +46,31 @@ def number_above(least: float) -> Callable[[str], float]:
     return read
 
 
-def add_column_flags(parser: argparse.ArgumentParser) -> None:
+def threads(text: str) -> int:
+    """Read a number of threads, for argparse."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1 and number != -1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number of threads, or -1 for all cores")
+    return number
+
+
+def check_place(options: argparse.Namespace) -> None:
+    """Refuse a longitude without a latitude, a coordinate without the other, and places that are said in two ways."""
+    given = {name for name in (*NEEDED_FLAGS, *PLACE_FLAGS) if getattr(options, name, None) is not None}
+    for name, needed in NEEDED_FLAGS.items():
+        if name in given and needed not in given:
+            raise usage_error(f"--{name} {getattr(options, name)} needs --{needed} as well")
+    ways = [f"--{name}" for name in PLACE_FLAGS if name in given]
+    if len(ways) > 1:
+        raise usage_error(f"{' and '.join(ways)} both say where rows are; use one of them")
+
+
+def add_column_flags(parser: argparse.ArgumentParser, said: str = GUESSED) -> None:
     """Add the flags that say what columns are."""
-    group = parser.add_argument_group("columns", "what is not said is guessed, where there is one way to")
+    group = parser.add_argument_group("columns", said)
     group.add_argument("--time", metavar="C[,C]", help="column of the time, or of the date and the time of day")
     group.add_argument("--lon", metavar="C", help="column of the longitude, in degrees")
     group.add_argument("--lat", metavar="C", help="column of the latitude, in degrees")
@@ -57,7 +83,7 @@ def add_column_flags(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--ignore", metavar="C[,C]", action="append", help="columns to leave out: names, or patterns")
     group.add_argument("--group", metavar="C", help="column of the series, slide or machine of a row")
-    group.add_argument("--crs", metavar="CRS", help="coordinate reference system of --x and --y, such as EPSG:25832")
+    group.add_argument("--crs", metavar="CRS", help="coordinate reference system of the places, such as EPSG:25832")
 
 
 def add_setting_flags(parser: argparse.ArgumentParser, *, clusters: bool = True) -> None:
@@ -92,7 +118,7 @@ def add_setting_flags(parser: argparse.ArgumentParser, *, clusters: bool = True)
 def add_work_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say how much of the machine may be used."""
     group = parser.add_argument_group("work")
-    group.add_argument("--jobs", metavar="N", type=int, help="threads; -1 for all cores")
+    group.add_argument("--jobs", metavar="N", type=threads, help="threads; -1 for all cores")
     group.add_argument(
         "--max-memory", metavar="SIZE", help="memory that may be used, such as 6GB; default: 3/4 of what is free"
     )

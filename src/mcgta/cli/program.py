@@ -11,6 +11,7 @@ from typing import Any
 
 from mcgta.cli.commands.registry import COMMANDS
 from mcgta.cli.failures import OK, CommandError, explain
+from mcgta.cli.flags import check_place
 from mcgta.cli.parser import make_parser, parse
 from mcgta.cli.phrases import for_the_command_line
 from mcgta.cli.screen import Screen
@@ -39,6 +40,7 @@ def _run(given: list[str], screen: Screen, *, debug: bool) -> None:
         options = parse(given)
     except SystemExit:  # the help or the version has been shown
         return
+    check_place(options)
     if options.command is None:
         make_parser()[0].print_help()
         return

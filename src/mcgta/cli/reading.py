@@ -109,7 +109,8 @@ def _ambiguous(error: AmbiguousRoles, options: argparse.Namespace) -> CommandErr
     begin = f"mcgta {options.command} {shlex.quote(options.file)}"
     lines = [f"{begin} {flags}" for flags in error.flags]
     if error.role == "position" and len(error.flags) == 2:
-        lines.append(f"{begin} {' '.join(error.flags)} --time-scale S")
+        scale = " --time-scale S" if hasattr(options, "time_scale") else ""  # `look` measures nothing
+        lines.append(f"{begin} {' '.join(error.flags)}{scale}")
     said = [f"{'say which:' if k == 0 else 'or:':<11} {line}" for k, line in enumerate(lines)]
     return usage_error(str(error), "\n".join(said))
 

@@ -30,13 +30,15 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
     """Print the script."""
     import shtab
 
+    from mcgta.cli.commands.registry import COMMANDS
     from mcgta.cli.parser import make_parser
 
     parser, commands = make_parser()
     for action in parser.arguments:
         if action.dest == "command":
             action.help = "command"  # the help lists commands by itself, and hides this
-    for command in commands.values():
+    for name, command in commands.items():
+        command.description = COMMANDS[name].summary  # of the description, zsh would show the first line
         for action in command.arguments:
             if action.metavar in _FILES:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]  # where shtab looks for it

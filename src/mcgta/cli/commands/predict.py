@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("model", metavar="MODEL", help="model that `mcgta cluster` has saved")
     parser.add_argument("file", metavar="FILE", help="table to read; - for CSV on standard input")
-    add_column_flags(parser)
+    add_column_flags(parser, "what is not said is called as it was when the model was made")
     output = parser.add_argument_group("output")
     add_table_flag(
         output,

@@ -112,7 +112,7 @@ def _show(found: Semivariogram, screen: Screen) -> None:
     screen.show("sill", f"{say_number(found.sill_)}: semivariance of rows that are far apart")
     share = found.nugget_ / found.sill_ if found.sill_ > 0 else 0.0
     screen.show(
-        "nugget", f"{say_number(found.nugget_)}: semivariance of rows at the same place, {say_share(share)} of the sill"
+        "nugget", f"{say_number(found.nugget_)}: semivariance of rows at distance zero, {say_share(share)} of the sill"
     )
     screen.show("model", f"{found.model}, explains {say_share(max(found.r2, 0.0))} of the bins' variance")
     screen.show("", "")

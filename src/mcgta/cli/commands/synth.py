@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -98,8 +99,14 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
     if target != STANDARD:
         columns = [*recipe.positions, *_feature_names(options.features), *(["truth"] if options.truth else [])]
         screen.say(
-            "wrote", f"{target}: {n_rows:,} rows, columns {', '.join(columns)}      next: mcgta cluster {target}"
+            "wrote", f"{target}: {n_rows:,} rows, columns {', '.join(columns)}      next: {_next_command(options)}"
         )
+
+
+def _next_command(options: argparse.Namespace) -> str:
+    """Return the command that clusters the table; the truth is no feature."""
+    arguments = ["mcgta", "cluster", options.output, *(["--ignore", "truth"] if options.truth else [])]
+    return shlex.join(arguments)
 
 
 def _make(options: argparse.Namespace) -> Iterator[Sample]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -236,5 +237,8 @@ def compile_quietly() -> None:
 def _tell() -> None:
     if not _noticed.is_set():
         _noticed.set()
-        sys.stderr.write("mcgta: compiling numerical kernels, once for this machine (up to half a minute)\n")
+        line = "mcgta: compiling numerical kernels, once for this machine (up to half a minute)"
+        if sys.stderr.isatty():
+            line = f"\r{line:<{shutil.get_terminal_size().columns - 1}}"  # over a progress bar
+        sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
