@@ -49,16 +49,33 @@ def test_profiles_of_a_feature_that_does_not_vary_are_at_zero():
     assert np.array(bars(axes).get_segments())[..., 0] == pytest.approx(0)
 
 
-def test_lines_of_networks_are_partial_correlations(machine):
-    axes = plot.networks(machine, least=0.0)
+@pytest.fixture(scope="module")
+def linked():
+    """Two clusters in which other pairs of four features go together, one of them with opposite signs."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 4))
+    X[:100, 1] += 2 * X[:100, 0]
+    X[100:, 3] -= 2 * X[100:, 2]
+    return labelled(X, np.repeat([0, 1], 100))
+
+
+def test_lines_of_networks_are_partial_correlations(linked):
+    axes = plot.networks(linked, least=0.0)
     collections = [each for each in axes.collections if isinstance(each, LineCollection)]
-    for cluster in describe(machine).clusters:
-        table = cluster.partial_correlations[np.triu_indices(3, 1)]
+    for cluster in describe(linked).clusters:
+        table = cluster.partial_correlations[np.triu_indices(4, 1)]
+        assert np.abs(table).max() > 0.5
         solid, dashed = collections[2 * cluster.cluster : 2 * cluster.cluster + 2]
         assert len(solid.get_segments()) == np.count_nonzero(table > 0)
         assert len(dashed.get_segments()) == np.count_nonzero(table < 0)
         widths = np.r_[solid.get_linewidths(), dashed.get_linewidths()]
         assert np.sort(widths) == pytest.approx(np.sort(0.4 + 6 * np.abs(table)))
+
+
+def test_a_network_without_a_line_says_so(machine, linked):
+    assert [text.get_text() for text in plot.networks(linked).texts].count("none") == 0
+    assert np.abs(describe(machine).clusters[0].partial_correlations - np.eye(3)).max() < 0.1
+    assert [text.get_text() for text in plot.networks(machine).texts].count("none") == 3
 
 
 def test_weak_correlations_have_no_lines(machine):
@@ -99,7 +116,7 @@ def test_cells_of_transitions_hold_the_shares_of_changes():
     assert cells[1, 2] == ""
     assert cells[0, 0] == "3 spells,\nmedian\n10 steps"
     assert cells[2, 2] == "1 spell of\n10 steps"
-    picture = axes.images[0].get_array()
+    picture = np.asarray(axes.images[0].get_array())
     assert picture[1, 1] == pytest.approx(to_rgb(cluster_color(1)))
     assert picture[0, 1][0] < picture[2, 1][0] or picture[0, 1][2] < picture[2, 1][2]
 

@@ -75,7 +75,7 @@ def test_very_many_places_are_one_picture_of_cells():
     labels = (places[:, 0] > 0.5).astype(int)
     axes = plot.map(labelled(np.zeros((300_000, 1)), labels, positions=places))
     assert not axes.collections
-    picture = axes.images[0].get_array()
+    picture = np.asarray(axes.images[0].get_array())
     assert picture.shape[0] * picture.shape[1] <= axes.figure.bbox.width * axes.figure.bbox.height
     middle = picture.shape[0] // 2
     for share, cluster in ((0.25, 0), (0.75, 1)):
@@ -89,7 +89,7 @@ def test_slides_that_would_cover_each_other_are_drawn_beside_each_other():
     places = rng.uniform(size=(90, 2))
     groups = np.repeat(["one", "two", "three"], 30)
     axes = plot.map(labelled(np.zeros((90, 1)), np.zeros(90, dtype=int), positions=places, groups=groups))
-    assert [text.get_text() for text in axes.texts] == ["one", "three", "two"]
+    assert [text.get_text() for text in axes.texts] == ["0", "one", "three", "two"]
     where, _ = points(axes)
     assert np.ptp(where[:, 0]) > 2
     assert np.ptp(where[:, 1]) > 2

@@ -41,7 +41,7 @@ def test_a_cluster_that_holds_little_of_a_column_still_has_a_pixel():
 
 def strip(axes):
     """Return the picture of the first strip."""
-    return axes.images[0].get_array()
+    return np.asarray(axes.images[0].get_array())
 
 
 def test_the_strip_has_the_colours_of_clusters_when_they_hold(machine):
@@ -58,17 +58,28 @@ def test_the_strip_has_the_colours_of_clusters_when_they_hold(machine):
     assert picture[24, int(gap * picture.shape[1])][3] == 0
 
 
+def names(axes):
+    """Return the names of the bands, without the values below them."""
+    return [text.get_text().split("\n")[0] for text in axes.get_yticklabels()]
+
+
+def test_the_values_at_the_ends_of_a_band_stand_below_its_name(machine):
+    said = plot.timeline(machine, features=["load"]).get_yticklabels()[1].get_text()
+    low, high = np.quantile(machine.data.raw[:, 1], [0.001, 0.999])
+    assert said == f"load\n{low:.3g} to {high:.3g}"
+
+
 def test_the_most_distinguishing_features_stand_below_the_strip(machine):
     axes = plot.timeline(machine, features=2)
     heights = axes.get_yticks()
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["cluster", "temp", "rpm"]
+    assert names(axes) == ["cluster", "temp", "rpm"]
     assert (np.diff(heights) < 0).all()
     assert len(axes.lines) == 2
 
 
 def test_features_can_be_named(machine):
     axes = plot.timeline(machine, features=["load"])
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["cluster", "load"]
+    assert names(axes) == ["cluster", "load"]
 
 
 def test_the_legend_says_number_colour_and_share(machine):
@@ -86,7 +97,7 @@ def test_groups_are_strips_one_below_another():
     assert axes.get_xlabel() == "step"
     tops = [image.get_extent()[3] for image in axes.images]
     assert tops[0] > tops[1]
-    assert to_rgb(cluster_color(1)) == pytest.approx(axes.images[0].get_array()[24, 0][:3])
+    assert strip(axes)[24, 0][:3] == pytest.approx(to_rgb(cluster_color(1)))
 
 
 def vertices(axes):

@@ -77,7 +77,8 @@ def describe(fit: Fit) -> Description:
 
 def distinguishing_features(fit: Fit) -> list[int]:
     """Return the columns of features, the one that distinguishes any cluster most from the rest first."""
-    return rank_features(Moments.of(fit.data.raw, fit.labels, fit.labelling.n_clusters))
+    labels = fit.labelling.labels[fit.data.back]
+    return rank_features(Moments.of(fit.data.raw, labels, fit.labelling.n_clusters))
 
 
 def feature_names(fit: Fit) -> tuple[str, ...]:

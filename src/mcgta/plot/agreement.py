@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mcgta.palette import NOISE_COLOR, cluster_color
-from mcgta.plot.canvas import SMALL_TEXT, bare, new_axes, shorten, size_in_pixels
+from mcgta.plot.canvas import SMALL_TEXT, bare, new_axes, settle_layout, shorten, size_in_inches, size_in_pixels, write
 from mcgta.plot.reading import labels_of
 from mcgta.runtime.types import Array, Index
 from mcgta.runtime.wording import say_share
@@ -23,6 +24,8 @@ _GAPS_SHARE = 0.18  # of the height that gaps between bars take together, at mos
 _WIDEST_GAP = 0.025
 _RIBBON_POINTS = 24
 _LEAST_LABEL_PIXELS_AT_100_DPI = 8.0
+_TITLE_CHARACTERS_PER_INCH = 4.0  # of half the width
+_CHARACTERS_PER_INCH = 12.0
 
 
 class _Side(NamedTuple):
@@ -68,18 +71,16 @@ def compare(model: Any, other: Any, *, names: tuple[str, str] = ("first", "secon
     _draw_bars(axes, right, (*two.names, "noise"), 1.0, least)
     bare(axes)
     axes.set(xlim=(-0.3, 1.3), ylim=(-0.01, 1.01))
+    width = size_in_inches(axes)[0]
     for x, side, name in ((-_BAR_WIDTH, "left", names[0]), (1 + _BAR_WIDTH, "right", names[1])):
-        axes.annotate(name, (x, 1.01), (0, 4), textcoords="offset points", ha=side, va="bottom", weight="bold")
+        title = shorten(str(name), max(int(_TITLE_CHARACTERS_PER_INCH * width), 4))
+        write(axes, title, (x, 1.01), (0, 4), ha=side, va="bottom", weight="bold", fontsize="medium")
     dropped = f"; the {MOST_FLOWS} widest ribbons, {say_share(left_out)} of rows left out" if left_out > 0 else ""
-    axes.annotate(
-        f"adjusted Rand index {adjusted_rand(table):.2f}{dropped}",
-        (0.5, -0.01),
-        (0, -4),
-        textcoords="offset points",
-        ha="center",
-        va="top",
-        fontsize=SMALL_TEXT,
+    said = textwrap.fill(
+        f"adjusted Rand index {adjusted_rand(table):.2f}{dropped}", max(int(_CHARACTERS_PER_INCH * width), 12)
     )
+    write(axes, said, (0.5, -0.01), (0, -4), ha="center", va="top")
+    settle_layout(axes)
     return axes
 
 
@@ -147,6 +148,7 @@ def _draw_bars(axes: Axes, side: _Side, names: tuple[str, ...], x: float, least:
     """Draw the bars of a labelling and write beside those that are high enough."""
     from matplotlib.collections import PolyCollection
 
+    longest = int(np.clip(2.5 * size_in_inches(axes)[0], 6, 14))
     shapes = []
     for k in side.order:
         top = side.tops[k]
@@ -155,7 +157,7 @@ def _draw_bars(axes: Axes, side: _Side, names: tuple[str, ...], x: float, least:
         if top - bottom < least:
             continue
         at_left = x < 0
-        text = f"{shorten(names[k], 14)}   {say_share(side.counts[k] / side.counts.sum())}"
+        text = f"{shorten(names[k], longest)}   {say_share(side.counts[k] / side.counts.sum())}"
         axes.text(
             x - 0.02 if at_left else x + _BAR_WIDTH + 0.02,
             0.5 * (top + bottom),

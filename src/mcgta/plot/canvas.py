@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,9 @@ _LEGEND_COLUMN_INCHES = 2.4
 LEGEND_LINE_INCHES = 0.17
 _REMARK_CHARACTERS_PER_INCH = 18
 _LAYOUT_ROUNDS = 4
+_LEAST_AXES_INCHES = 0.3
+_USUAL_MARGINS_INCHES = (0.65, 0.5, 0.15, 0.35)
+"""Left, below, right and above: what labels, ticks and title of a usual plot take beside its axes."""
 
 
 def new_axes(ax: Axes | None, inches: tuple[float, float] = FIGURE_INCHES) -> Axes:
@@ -113,7 +117,7 @@ def add_legend_above(ax: Axes) -> None:
 
 def name_length(ax: Axes) -> int:
     """Return how many characters of a name are written beside axes: fewer where they are narrow."""
-    return int(np.clip(3.2 * size_in_inches(ax)[0], 12, LONGEST_NAME))
+    return int(np.clip(4 * size_in_inches(ax)[0], 12, LONGEST_NAME))
 
 
 def shorten(text: str, most: int = LONGEST_NAME) -> str:
@@ -136,6 +140,13 @@ def write(ax: Axes, text: str, at: tuple[float, float], offset: tuple[float, flo
     ax.annotate(text, at, offset, **{"textcoords": "offset points", "fontsize": SMALL_TEXT, **style})
 
 
+def text_box() -> dict[str, Any]:
+    """Return the style of a box that sets a text apart from what is drawn behind it."""
+    from matplotlib import rcParams
+
+    return {"boxstyle": "square,pad=0.1", "facecolor": rcParams["axes.facecolor"], "edgecolor": "none", "alpha": 0.75}
+
+
 def bare(ax: Axes) -> None:
     """Take ticks and the frame away."""
     ax.set(xticks=[], yticks=[])
@@ -149,8 +160,38 @@ def remark(ax: Axes, text: str) -> None:
 
 
 def settle_layout(ax: Axes) -> None:
-    """Lay a figure out now: with axes of fixed proportions a layout needs more rounds than one drawing gives it."""
+    """Make sure that what stands beside the axes has room.
+
+    A layout engine sees to that, but with axes of fixed proportions it needs more rounds than one drawing gives it. Without an
+    engine the axes get smaller by what reaches too far, as they do for a colour bar.
+    """
     figure: Any = ax.figure.figure  # that of a subfigure, too
     engine = figure.get_layout_engine()
-    for _ in range(0 if engine is None else _LAYOUT_ROUNDS):
-        engine.execute(figure)
+    if engine is None:
+        _make_room(ax)
+    elif ax.get_aspect() != "auto":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # matplotlib says so again when it draws
+            for _ in range(_LAYOUT_ROUNDS):
+                engine.execute(figure)
+
+
+def _make_room(ax: Axes) -> None:
+    """Shrink axes until legend and labels reach no further beyond their place than those of other plots do."""
+    home: Any = ax.figure
+    if ax.get_axes_locator() is not None:
+        return  # an inset, whose place is not its own
+    left, bottom, right, top = (inches * home.dpi for inches in _USUAL_MARGINS_INCHES)
+    place = ax.get_position(original=True).transformed(home.transSubfigure)
+    low = np.maximum([place.x0 - left, place.y0 - bottom], home.bbox.min)
+    high = np.minimum([place.x1 + right, place.y1 + top], home.bbox.max)
+    for _ in range(_LAYOUT_ROUNDS):
+        reach = ax.get_tightbbox()
+        own = ax.get_position(original=True).transformed(home.transSubfigure)
+        begin = own.min + np.maximum(low - reach.min, 0.0)
+        end = own.max - np.maximum(reach.max - high, 0.0)
+        if (end - begin < _LEAST_AXES_INCHES * home.dpi).any():
+            return
+        corners = home.transSubfigure.inverted().transform([begin, end])
+        ax.set_position((*corners[0], *(corners[1] - corners[0])))
+        ax.set_in_layout(True)  # set_position has taken the axes out of it

@@ -35,6 +35,23 @@ def count_cells(x: Array, y: Array, labels: Labels, n_clusters: int, edges: tupl
     return np.bincount(code, minlength=int(np.prod(shape))).reshape(shape)
 
 
+def densest_places(x: Array, y: Array, labels: Labels, n_clusters: int, edges: tuple[Array, Array]) -> Array:
+    """Return (K, 2) the middle of the rows of each cluster in the cell that has most of it, and little else; NaN without any.
+
+    A cell counts by the rows of the cluster there times their share of all rows there.
+    """
+    counts = count_cells(x, y, labels, n_clusters, edges).astype(float)
+    weights = counts**2 / np.maximum(counts.sum(axis=2, keepdims=True), 1)
+    places = np.full((n_clusters, 2), np.nan)
+    for k in range(n_clusters):
+        row, column = np.unravel_index(int(weights[:, :, k].argmax()), counts.shape[:2])
+        inside = (labels == k) & (x >= edges[0][column]) & (x <= edges[0][column + 1])
+        inside &= (y >= edges[1][row]) & (y <= edges[1][row + 1])
+        if inside.any():
+            places[k] = x[inside].mean(), y[inside].mean()
+    return places
+
+
 def deal_out(counts: Index) -> Index:
     """Return the (4 rows, 4 columns) cluster of each pixel: a cluster has as many in a cell as is its share; -1 if empty."""
     total = counts.sum(axis=2, keepdims=True)

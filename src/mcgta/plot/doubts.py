@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcgta.palette import cluster_color
-from mcgta.plot.canvas import FIGURE_INCHES, add_legend_above, faint, ink, new_axes, remark, write
+from mcgta.plot.canvas import FIGURE_INCHES, add_legend_above, faint, ink, new_axes, remark, settle_layout, write
 from mcgta.plot.reading import cluster_counts, fit_of, largest_clusters, refuse_no_clusters
+from mcgta.runtime.types import Array
 from mcgta.runtime.wording import say_share
 from mcgta.selection.choice import CLOSE_NATS, CLUSTERER
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_CLUSTERS = 40
-BINS = 50
+BAND_POINTS = 200
+"""Rows of a cluster beyond which quantiles are drawn."""
+
+_BAND_HEIGHT = 0.82
 _HALF = 0.5
 
 
@@ -61,14 +65,15 @@ def evidence(model: Any, *, ax: Axes | None = None) -> Axes:
     axes.margins(x=0.06)
     axes.set(xlabel="number of clusters", ylabel="behind the best [nats]")
     add_legend_above(axes)
+    settle_layout(axes)
     return axes
 
 
 def membership(model: Any, *, ax: Axes | None = None) -> Axes:
     """Draw, for each cluster, how strongly its rows belong to it.
 
-    A row of the plot is a histogram of ``probabilities_`` of the rows of a cluster, as high as the largest bin. The share of
-    rows below one half stands at its right.
+    A band holds the rows of a cluster, the weakest at its upper edge, each as long as its strength in ``probabilities_``. So a
+    cluster of firm rows is a full band, and doubtful rows are a notch in it. At its right is the share of rows below one half.
 
     Parameters
     ----------
@@ -85,26 +90,32 @@ def membership(model: Any, *, ax: Axes | None = None) -> Axes:
     axes = new_axes(ax, (FIGURE_INCHES[0], float(np.clip(1.0 + 0.45 * len(clusters), 2.0, 14.0))))
     labels = fit.labelling.labels
     strengths = fit.derived.strengths
-    edges = np.linspace(0, 1, BINS + 1)
     for place, cluster in enumerate(clusters):
         own = strengths[labels == cluster]
-        counts = np.histogram(own, edges)[0]
-        axes.stairs(
-            counts / counts.max() * 0.9 - place, edges, baseline=-place, fill=True, color=cluster_color(cluster)
-        )
+        levels = band_lengths(own)
+        heights = place + _BAND_HEIGHT * (np.arange(levels.size) / max(levels.size - 1, 1) - 0.5)
+        axes.fill_betweenx(heights, 0, levels, color=cluster_color(cluster), lw=0)
         weak = float(np.mean(own < _HALF))
-        write(axes, f"{say_share(weak)} below ½", (1, -place), (6, 2), annotation_clip=False)
-    axes.axvline(_HALF, color=faint(), lw=1, ls=":")
-    axes.set_yticks([0.35 - place for place in range(len(clusters))], [str(k) for k in clusters])
+        write(axes, f"{say_share(weak)} below ½", (1, place), (6, 0), va="center", annotation_clip=False)
+    axes.axvline(_HALF, color=ink(), lw=1, ls=":", zorder=3)
+    axes.set_yticks(range(len(clusters)), [str(k) for k in clusters])
     axes.tick_params(axis="y", length=0)
     by_density = fit.labelling.source == CLUSTERER
     what = "strength of membership, by density" if by_density else "probability of the own cluster"
-    axes.set(xlim=(0, 1), ylim=(-len(clusters) + 0.95, 1.0), xlabel=what, ylabel="cluster")
+    axes.set(xlim=(0, 1), ylim=(len(clusters) - 0.45, -0.55), xlabel=what, ylabel="cluster")
     axes.spines[["top", "right", "left"]].set_visible(False)
     left_out = cluster_counts(fit).size - len(clusters)
     if left_out:
         remark(axes, f"the {len(clusters)} largest of {len(clusters) + left_out} clusters")
+    settle_layout(axes)
     return axes
+
+
+def band_lengths(strengths: Array) -> Array:
+    """Return strengths from the weakest to the strongest: all, or as many of their quantiles as a band shows."""
+    if strengths.size <= BAND_POINTS:
+        return np.repeat(np.sort(strengths), 2 if strengths.size == 1 else 1)
+    return np.quantile(strengths, np.linspace(0, 1, BAND_POINTS), method="nearest")
 
 
 def _say_clusters(number: int) -> str:

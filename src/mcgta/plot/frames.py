@@ -60,8 +60,8 @@ class Frame:
         if self.on_earth:
             south = max(south, -90.0)
             north = min(north, 90.0)
-        highest = max((tile.y for tile in self.tiles), default=north)
-        return west, south, east, max(north, highest + _NAME_SHARE * (north - south))
+        names = [tile.y + _NAME_SHARE * (north - south) for tile in self.tiles]
+        return west, south, east, max([north, *names])
 
     @property
     def aspect(self) -> float:

@@ -8,19 +8,18 @@ import numpy as np
 
 from mcgta.palette import NOISE_COLOR, cluster_color, cluster_colors
 from mcgta.plot.branches import Branch, grow_branches
-from mcgta.plot.canvas import add_cluster_legend, faint, ink, new_axes, remark, size_in_pixels, write
-from mcgta.plot.reading import cluster_counts, fit_of
+from mcgta.plot.canvas import add_cluster_legend, faint, ink, new_axes, remark, settle_layout, size_in_pixels, write
+from mcgta.plot.reading import cluster_shares, fit_of
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.wording import say_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mcgta.fit import Fit
-
 MOST_COLUMNS = 2000
 MOST_BRANCHES = 200
 _WIDE_RATIO = 30.0  # of losses, from which on their scale is logarithmic
+_ALIKE_JACCARD = 0.5  # beyond which a branch has the number of a cluster; no two clusters can be so like one branch
 
 
 def reachability(model: Any, *, ax: Axes | None = None) -> Axes:
@@ -49,23 +48,25 @@ def reachability(model: Any, *, ax: Axes | None = None) -> Axes:
     axes = new_axes(ax)
     heights = labelling.reachability[labelling.ordering]
     labels = labelling.labels[fit.kept][labelling.ordering]
-    finite = heights[np.isfinite(heights)]
-    top = 1.08 * float(finite.max(initial=0.0)) or 1.0
+    bottom, top = _loss_limits(heights)
+    if bottom > 0:
+        axes.set_yscale("log")
     count = min(int(size_in_pixels(axes)[0]), MOST_COLUMNS, heights.size)
     edges = np.linspace(0, heights.size, count + 1).astype(np.int64)
-    _draw_columns(axes, np.minimum(heights, top), labels, edges)
+    axes.set_ylim(bottom, top)
+    _draw_columns(axes, np.clip(heights, bottom, top), labels, edges)
     if np.isfinite(labelling.eps):
         axes.axhline(labelling.eps, color=ink(), lw=1, ls="--")
         coords = ("axes fraction", "data")
         write(axes, f"eps {say_number(labelling.eps)}", (1, labelling.eps), (-3, 3), ha="right", xycoords=coords)
     axes.set(
         xlim=(0, heights.size),
-        ylim=(0, top),
         xlabel="observations, as OPTICS visits them",
         ylabel="reachability [loss]",
     )
     axes.spines[["top", "right"]].set_visible(False)
-    _add_legend(axes, fit)
+    add_cluster_legend(axes, *cluster_shares(fit))
+    settle_layout(axes)
     return axes
 
 
@@ -74,7 +75,8 @@ def condensed_tree(model: Any, *, ax: Axes | None = None) -> Axes:
 
     A branch is as wide as it has observations, and gets narrower where observations fall out; it ends where it parts into
     branches of ``min_cluster_size`` observations or more. Colours are the labels of the fit, so that a labelling by HDBSCAN
-    shows which branches were selected, and one by evidence how it goes together with the loss.
+    shows which branches were selected, and one by evidence how it goes together with the loss. A branch that has most of its
+    observations in common with a cluster has its number.
 
     Parameters
     ----------
@@ -106,15 +108,11 @@ def condensed_tree(model: Any, *, ax: Axes | None = None) -> Axes:
         axes.set_ylim(grown.lowest - 0.08 * span, grown.highest + 0.03 * span)
     axes.set(xticks=[], xlabel=f"width: number of observations, {labels.size:,} at the top", ylabel="loss")
     axes.spines[["top", "right", "bottom"]].set_visible(False)
-    _add_legend(axes, fit)
+    add_cluster_legend(axes, *cluster_shares(fit))
     if grown.left_out:
         remark(axes, f"the {len(grown.branches)} largest of {len(grown.branches) + grown.left_out:,} branches")
+    settle_layout(axes)
     return axes
-
-
-def _add_legend(axes: Axes, fit: Fit) -> None:
-    counts = cluster_counts(fit)
-    add_cluster_legend(axes, counts / fit.labels.size, 1 - counts.sum() / fit.labels.size)
 
 
 def column_heights(heights: Array, labels: Labels, edges: Index) -> tuple[Array, Array, Labels]:
@@ -128,6 +126,17 @@ def column_heights(heights: Array, labels: Labels, edges: Index) -> tuple[Array,
     return mean, largest, held.argmax(axis=1) - 1
 
 
+def _loss_limits(heights: Array) -> tuple[float, float]:
+    """Return the lower and the upper end of the axis of reachabilities; the lower one is positive for a logarithmic scale."""
+    positive = heights[np.isfinite(heights) & (heights > 0)]
+    if positive.size == 0:
+        return 0.0, 1.0
+    highest = float(positive.max())
+    if highest <= _WIDE_RATIO * float(np.median(positive)):
+        return 0.0, 1.08 * highest
+    return float(positive.min()) / 1.25, 1.3 * highest
+
+
 def _draw_columns(axes: Axes, heights: Array, labels: Labels, edges: Index) -> None:
     """Draw columns as two collections: up to the largest height, and up to the mean."""
     from matplotlib.collections import PolyCollection
@@ -138,7 +147,7 @@ def _draw_columns(axes: Axes, heights: Array, labels: Labels, edges: Index) -> N
     left = edges[:-1].astype(float)
     right = edges[1:].astype(float)
     for tops, alpha in ((largest, 0.4), (mean, 1.0)):
-        base = np.zeros_like(tops)
+        base = np.full_like(tops, axes.get_ylim()[0])
         corners: Any = np.stack([np.stack([left, left, right, right], 1), np.stack([base, tops, tops, base], 1)], 2)
         axes.add_collection(
             PolyCollection(corners, facecolors=colors, edgecolors="none", alpha=alpha, antialiased=False)
@@ -167,10 +176,13 @@ def _draw_branches(axes: Axes, branches: list[Branch]) -> None:
 
 
 def _number_branches(axes: Axes, branches: list[Branch], n_clusters: int) -> None:
-    """Write the number of each cluster below the branch that is most like it, by Jaccard similarity."""
+    """Write the number of each cluster below the branch that it is alike, by their Jaccard similarity."""
     held = np.array([branch.counts[0] for branch in branches])
-    sizes = np.maximum(held[0], 1)  # the root has all
+    sizes = held[0]  # the root has all
     for cluster in range(n_clusters):
-        jaccard = held[:, cluster] / (held.sum(axis=1) + sizes[cluster] - held[:, cluster])
-        branch = branches[int(np.argmax(jaccard))]
+        jaccard = held[:, cluster] / np.maximum(held.sum(axis=1) + sizes[cluster] - held[:, cluster], 1)
+        most = int(np.argmax(jaccard))
+        if jaccard[most] <= _ALIKE_JACCARD:
+            continue
+        branch = branches[most]
         write(axes, str(cluster), (branch.middle, float(branch.losses[-1])), (0, -3), ha="center", va="top")

@@ -24,9 +24,9 @@ from mcgta.plot.canvas import (
     tint,
     write,
 )
-from mcgta.plot.cells import CELL_PIXELS, count_cells, deal_out, opacity
+from mcgta.plot.cells import CELL_PIXELS, count_cells, deal_out, densest_places, opacity
 from mcgta.plot.frames import METRES_PER_DEGREE, Frame, make_frame
-from mcgta.plot.reading import cluster_counts, fit_of, refuse_kind
+from mcgta.plot.reading import cluster_shares, fit_of, largest_clusters, refuse_kind
 from mcgta.runtime.wording import say_distance
 
 if TYPE_CHECKING:
@@ -41,7 +41,15 @@ LEGEND_INCHES = 1.7
 MOST_POINTS = 20_000
 """Observations beyond which cells are drawn instead of points."""
 
+MOST_NUMBERS = 24
+"""Clusters whose numbers are written on the map."""
+
+NUMBER_CELLS = 24
+"""Cells along each side of the map, in one of which a cluster has its number."""
+
 WIDEST_SCALE_BAR_VIEW_M = 200_000.0
+_WIDE_VIEW_DEGREES = 60.0
+_WIDE_STEPS = (1, 1.5, 3, 4.5, 6, 9, 10)  # from degree to degree in wide views, times ten
 _COVERED_SHARE = 0.2  # of the map, by all points together
 _POINT_LIMITS = (1.5, 30.0)  # square points
 _TICK_INCHES = 0.8
@@ -50,9 +58,9 @@ _TICK_INCHES = 0.8
 def map(model: Any, *, columns: tuple[int, int] = (0, 1), ax: Axes | None = None) -> Axes:
     """Draw which cluster is where.
 
-    Up to 20,000 observations are points. More are drawn as cells of four by four pixels, of which each cluster has as many as
-    is its share, fainter where there are fewer rows. Places on earth have coastlines and, below 200 km, a scale bar.
-    Groups that would cover each other, such as slides, are drawn beside each other.
+    Clusters have their number where they are densest. Up to 20,000 observations are points. More are drawn as cells of four by
+    four pixels, of which each cluster has as many as is its share, fainter where there are fewer rows. Places on earth have
+    coastlines and, below 200 km, a scale bar. Groups that would cover each other, such as slides, are drawn beside each other.
 
     Parameters
     ----------
@@ -77,11 +85,11 @@ def map(model: Any, *, columns: tuple[int, int] = (0, 1), ax: Axes | None = None
         _draw_cells(axes, fit, frame)
     else:
         _draw_points(axes, fit, frame)
+    _number_clusters(axes, fit, frame)
     _label(axes, frame, columns)
     if frame.width_m < WIDEST_SCALE_BAR_VIEW_M:
         _draw_scale_bar(axes, frame)
-    counts = cluster_counts(fit)
-    add_cluster_legend(axes, counts / len(fit.data.positions), 1 - counts.sum() / len(fit.data.positions))
+    add_cluster_legend(axes, *cluster_shares(fit))
     if frame.left_out:
         remark(axes, f"the first {len(frame.tiles)} of {len(frame.tiles) + frame.left_out} groups")
     settle_layout(axes)
@@ -145,6 +153,21 @@ def _draw_cells(axes: Axes, fit: Fit, frame: Frame) -> None:
     remark(axes, f"{frame.rows.size:,} rows, in cells by their shares; fainter where rows are few")
 
 
+def _number_clusters(axes: Axes, fit: Fit, frame: Frame) -> None:
+    """Write the number of each of the largest clusters where it is densest."""
+    from matplotlib import patheffects
+
+    west, south, east, north = frame.view
+    edges = (np.linspace(west, east, NUMBER_CELLS + 1), np.linspace(south, north, NUMBER_CELLS + 1))
+    labels = fit.labelling.labels[frame.rows]
+    places = densest_places(frame.x, frame.y, labels, fit.labelling.n_clusters, edges)
+    halo = [patheffects.withStroke(linewidth=2.5, foreground=tint(ink(), 0.0))]
+    for cluster in largest_clusters(fit, MOST_NUMBERS):
+        x, y = places[cluster].tolist()
+        if np.isfinite(x):
+            axes.text(x, y, str(cluster), ha="center", va="center", weight="bold", path_effects=halo, zorder=4)
+
+
 def _draw_coast(axes: Axes, frame: Frame) -> None:
     """Draw the coastlines in view."""
     from matplotlib.collections import LineCollection
@@ -158,7 +181,11 @@ def _label(axes: Axes, frame: Frame, columns: tuple[int, int]) -> None:
     """Label axes with degrees, or with the numbers of coordinates; name the tiles of groups."""
     axes.tick_params(labelsize=SMALL_TEXT)
     axes.locator_params(axis="x", nbins=int(np.clip(size_in_inches(axes)[0] / _TICK_INCHES, 2, 9)))
+    west, south, east, north = frame.view
     if frame.on_earth:
+        for axis, span in (("x", east - west), ("y", north - south)):
+            if span > _WIDE_VIEW_DEGREES:
+                axes.locator_params(axis=axis, steps=_WIDE_STEPS)
         axes.xaxis.set_major_formatter(lambda degrees, _: _say_degrees((degrees + 180) % 360 - 180, "E", "W"))
         axes.yaxis.set_major_formatter(lambda degrees, _: _say_degrees(degrees, "N", "S"))
         return

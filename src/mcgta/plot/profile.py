@@ -18,16 +18,27 @@ from mcgta.plot.canvas import (
     name_length,
     new_axes,
     remark,
+    settle_layout,
     shorten,
     size_in_inches,
     write,
 )
-from mcgta.plot.reading import cluster_counts, fit_of, largest_clusters, read_features, refuse_no_clusters
+from mcgta.plot.reading import (
+    cluster_moments,
+    cluster_shares,
+    fit_of,
+    largest_clusters,
+    read_features,
+    refuse_no_clusters,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DEFAULT_FEATURES = 8
+MOST_DEFAULT_BARS = 96
+"""Bars, for all clusters and features, up to which features are drawn unless told otherwise."""
+
 MOST_CLUSTERS = 24
 MOST_NUMBERED_BARS = 80
 """Bars beyond which their clusters' numbers are left to the legend."""
@@ -48,8 +59,8 @@ def profiles(model: Any, *, features: int | Sequence[str] | None = None, ax: Axe
     Parameters
     ----------
     model : fitted MCGTA with clusters
-    features : names of features to draw, or how many of the most distinguishing; None is 8. Axes that are passed show as many
-        of them as there is room for, and say so
+    features : names of features to draw, or how many of the most distinguishing; None is 8, and fewer for more
+        than 12 clusters. Axes that are passed show as many of them as there is room for, and say so
     ax : axes to draw on; None is a new figure
 
     Returns
@@ -58,15 +69,16 @@ def profiles(model: Any, *, features: int | Sequence[str] | None = None, ax: Axe
     """
     fit = fit_of(model)
     refuse_no_clusters(fit, "profiles")
-    columns = read_features(fit, features, DEFAULT_FEATURES, least=1)
     clusters = largest_clusters(fit, MOST_CLUSTERS)
+    default = int(np.clip(MOST_DEFAULT_BARS // len(clusters), 1, DEFAULT_FEATURES))
+    columns = read_features(fit, features, default, least=1)
     lanes = len(clusters) + _FEATURE_GAP
-    axes = new_axes(ax, (7.5, float(np.clip(1.0 + _LANE_INCHES * lanes * len(columns), 2.0, 14.0))))
+    axes = new_axes(ax, (7.5, float(np.clip(1.0 + _LANE_INCHES * lanes * len(columns), 2.0, 9.0))))
     if ax is not None:
         columns = columns[: max(int(size_in_inches(axes)[1] / (_LEAST_LANE_INCHES * lanes)), 1)]
     axes.axvspan(-1, 1, color=faint(), alpha=0.15, lw=0)
     axes.axvline(0, color=faint(), lw=0.8)
-    means, spreads = standardized_profiles(fit.data.raw, Moments.of(fit.data.raw, fit.labels, fit.labelling.n_clusters))
+    means, spreads = standardized_profiles(fit.data.raw, cluster_moments(fit))
     heights = -lanes * np.arange(len(columns))[:, None] - np.arange(len(clusters))
     _draw_bars(axes, means[np.ix_(clusters, columns)].T, spreads[np.ix_(clusters, columns)].T, heights, clusters)
     names = feature_names(fit)
@@ -76,15 +88,15 @@ def profiles(model: Any, *, features: int | Sequence[str] | None = None, ax: Axe
     axes.set_ylim(heights.min(initial=0.0) - 1.1, 1.1)
     axes.set_xlabel("mean ± standard deviation of the cluster,\nin standard deviations of all rows")
     axes.spines[["top", "right", "left"]].set_visible(False)
-    counts = cluster_counts(fit)
-    add_cluster_legend(axes, counts / fit.labels.size, 1 - counts.sum() / fit.labels.size)
+    add_cluster_legend(axes, *cluster_shares(fit))
     remarks = []
     if len(columns) < len(names):
         remarks.append(f"{len(columns)} of {len(names)} features")
-    if len(clusters) < counts.size:
-        remarks.append(f"the {len(clusters)} largest of {counts.size} clusters")
+    if len(clusters) < fit.labelling.n_clusters:
+        remarks.append(f"the {len(clusters)} largest of {fit.labelling.n_clusters} clusters")
     if remarks:
         remark(axes, ", ".join(remarks))
+    settle_layout(axes)
     return axes
 
 

@@ -7,10 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mcgta.description.moments import Moments
 from mcgta.description.summary import distinguishing_features, feature_names
 from mcgta.fit import Fit
 from mcgta.runtime.rules import Rule, check_value
-from mcgta.runtime.types import Index, Labels
+from mcgta.runtime.types import Array, Index, Labels
+
+MOST_LABELS = 2_000
+"""Different labels of a labelling that can be compared with another."""
 
 _KINDS = {"time": "times", "space": "places", "spacetime": "places and times", "other": "distances without coordinates"}
 
@@ -43,6 +47,24 @@ def cluster_counts(fit: Fit) -> Index:
     """Return the (K,) rows of each cluster."""
     labels = fit.labelling.labels
     return np.bincount(labels[labels >= 0], minlength=fit.labelling.n_clusters)
+
+
+class ClusterShares(NamedTuple):
+    """Shares (K,) of the clusters and the share of noise, of all rows; rows that were left out are noise."""
+
+    clusters: Array
+    noise: float
+
+
+def cluster_shares(fit: Fit) -> ClusterShares:
+    """Return which share of the rows each cluster has, and noise."""
+    counts = cluster_counts(fit)
+    return ClusterShares(counts / fit.n_rows, 1 - int(counts.sum()) / fit.n_rows)
+
+
+def cluster_moments(fit: Fit) -> Moments:
+    """Return means and scatter of the clusters, in the units of the user's features."""
+    return Moments.of(fit.data.raw, fit.labelling.labels[fit.data.back], fit.labelling.n_clusters)
 
 
 def read_features(fit: Fit, features: int | Sequence[str] | None, default: int, *, least: int = 0) -> list[int]:
@@ -83,16 +105,38 @@ def labels_of(name: str, given: Any) -> NamedLabels:
     labels = np.asarray(given)
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"{name} must be a fitted MCGTA or one label for each row, got shape {labels.shape}")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError(f"{name} holds labels that are not finite; -1 is noise")
+    missing = np.flatnonzero(np.ma.getmaskarray(given) if np.ma.isMaskedArray(given) else _is_missing(labels))
+    if missing.size:
+        raise ValueError(f"{name} has no label in row {missing[0]}; give one to each row, -1 for noise")
     if labels.dtype.kind == "f" and (labels == np.rint(labels)).all():
         labels = labels.astype(np.int64)
-    if labels.dtype.kind not in "iu":
-        names, codes = np.unique(labels.astype(str), return_inverse=True)
-        return NamedLabels(np.asarray(codes, dtype=np.int64), tuple(names.tolist()))
-    if labels.min() < -1:
+    if labels.dtype.kind in "iu" and labels.min() < -1:
         raise ValueError(f"{name} holds {labels.min()}; clusters are numbered from 0, and -1 is noise")
-    return NamedLabels(labels.astype(np.int64), _numbers(labels))
+    if labels.dtype.kind in "iu" and labels.max() < MOST_LABELS:
+        return NamedLabels(labels.astype(np.int64), _numbers(labels))
+    return _name_labels(name, labels)
+
+
+def _is_missing(labels: Any) -> Any:
+    """Tell which labels are None, NaN, NaT or infinite."""
+    if labels.dtype.kind == "f":
+        return ~np.isfinite(labels)
+    return (
+        np.array([label is None or label != label for label in labels])
+        if labels.dtype.kind == "O"
+        else labels != labels
+    )
+
+
+def _name_labels(name: str, labels: Any) -> NamedLabels:
+    """Return labels by number with their texts as names; -1 among numbers is noise."""
+    noise = labels == -1 if labels.dtype.kind in "iu" else np.zeros(labels.size, dtype=bool)
+    names, codes = np.unique(labels[~noise].astype(str), return_inverse=True)
+    if names.size > MOST_LABELS:
+        raise ValueError(f"{name} holds {names.size:,} different labels; at most {MOST_LABELS:,} can be compared")
+    numbered = np.full(labels.size, -1, dtype=np.int64)
+    numbered[~noise] = codes
+    return NamedLabels(numbered, tuple(names.tolist()))
 
 
 def _numbers(labels: Labels) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcgta.description.pair_shares import PairShares, count_pairs_within
-from mcgta.plot.canvas import faint, remark
+from mcgta.plot.canvas import faint, new_axes, remark, settle_layout
 from mcgta.plot.reading import fit_of
-from mcgta.stages.semivariogram.plot import distance_scale, plot_semivariogram
+from mcgta.stages.semivariogram.plot import distance_scale, draw_semivariogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,11 +34,13 @@ def semivariogram(model: Any, *, ax: Axes | None = None) -> Axes:
     """
     fit = fit_of(model)
     curve = fit.semivariogram
-    axes = plot_semivariogram(curve, ax, fit.margin)
+    axes = new_axes(ax)
+    draw_semivariogram(axes, curve, fit.margin)
     pairs = count_pairs_within(fit)
     _draw_shares(axes, pairs, distance_scale(curve)[1])
     if pairs.sampled:
         remark(axes, f"pairs of {pairs.rows:,} of {pairs.n_rows:,} rows")
+    settle_layout(axes)
     return axes
 
 

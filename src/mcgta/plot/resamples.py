@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcgta.palette import cluster_color
-from mcgta.plot.canvas import FIGURE_INCHES, faint, new_axes, remark, write
+from mcgta.plot.canvas import FIGURE_INCHES, faint, new_axes, remark, settle_layout, write
 from mcgta.validation.stability import VERDICTS, Stability
 
 if TYPE_CHECKING:
@@ -58,4 +58,5 @@ def stability(result: Any, *, ax: Axes | None = None) -> Axes:
     found = f"{least} clusters" if least == most else f"{least} to {most} clusters"
     first = "" if shown == result.clusters.size else f"the first {shown} of {result.clusters.size} clusters; "
     remark(axes, f"{first}{result.agreement.size} resamples, {found}, ARI {result.agreement.mean():.2f} on average")
+    settle_layout(axes)
     return axes

@@ -11,8 +11,19 @@ from mcgta.runtime.types import Array, Index, Labels
 GAP_STEPS = 20.0
 """Steps of typical length from which on the time to the next row is a gap, in which nothing is drawn."""
 
+OWN_SHARE = 0.9
+"""Share of a column from which on a cluster has it for itself."""
+
 BAND = (0.1, 0.9)
 """Quantiles between which most values of a column lie."""
+
+
+class Stretch(NamedTuple):
+    """Columns that one cluster has for itself: the first, and the one after the last."""
+
+    cluster: int
+    begin: int
+    end: int
 
 
 class Envelope(NamedTuple):
@@ -69,6 +80,18 @@ def shares_of_time(times: Array, labels: Labels, n_clusters: int, edges: Array, 
     occupied = held.sum(axis=1, keepdims=True)
     width = np.diff(edges)[:, None]
     return np.divide(held, occupied, out=np.zeros_like(held), where=occupied > 1e-9 * width)
+
+
+def wide_stretches(shares: Array, least: int) -> list[Stretch]:
+    """Return the stretches of at least so many columns that one cluster has for itself, the widest first."""
+    alone = shares >= OWN_SHARE
+    alone[:, -1] = False  # noise
+    holder = np.where(alone.any(axis=1), alone.argmax(axis=1), -1)
+    begins = np.r_[0, np.flatnonzero(np.diff(holder)) + 1]
+    ends = np.r_[begins[1:], holder.size]
+    chosen = np.flatnonzero((holder[begins] >= 0) & (ends - begins >= least))
+    chosen = chosen[np.argsort(-(ends - begins)[chosen], kind="stable")]
+    return [Stretch(int(holder[begins[k]]), int(begins[k]), int(ends[k])) for k in chosen.tolist()]
 
 
 def stack_shares(shares: Array, height: int) -> Index:

@@ -10,7 +10,7 @@ import numpy as np
 from mcgta.description.spells import typical_step
 from mcgta.description.summary import feature_names
 from mcgta.fit import Fit
-from mcgta.palette import NOISE_COLOR, cluster_colors
+from mcgta.palette import NOISE_COLOR, cluster_color, cluster_colors
 from mcgta.plot.canvas import (
     SMALL_TEXT,
     add_cluster_legend,
@@ -19,14 +19,16 @@ from mcgta.plot.canvas import (
     name_length,
     new_axes,
     remark,
+    settle_layout,
     shorten,
     size_in_inches,
     size_in_pixels,
+    text_on,
 )
-from mcgta.plot.reading import cluster_counts, fit_of, read_features, refuse_kind
-from mcgta.plot.time_shares import course, envelope, shares_of_time, stack_shares
+from mcgta.plot.reading import cluster_shares, fit_of, read_features, refuse_kind
+from mcgta.plot.time_shares import course, envelope, shares_of_time, stack_shares, wide_stretches
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.runtime.wording import readable_time_unit
+from mcgta.runtime.wording import readable_time_unit, say_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,9 +38,16 @@ DEFAULT_FEATURES = 3
 MOST_GROUPS = 40
 MOST_COLUMNS = 4000
 STRIP_PIXELS = 48
+MOST_NUMBERS = 60
+"""Stretches of strips that have the number of their cluster written in them."""
+
+_NUMBER_INCHES = (0.12, 0.08)  # width of a stretch with a number, and more for each of its digits
+_STRIP_HEIGHT = 0.8
 _BAND_GAP = 0.25
+_TWO_LINES_INCHES = 0.36  # height of a band that has room for two lines of text beside it
 _TICK_INCHES = 0.95
-_NANOSECONDS_PER_DAY = 86_400e9
+_SECONDS_PER_DAY = 86_400.0
+_NANOSECONDS_PER_DAY = 1e9 * _SECONDS_PER_DAY
 _SHOWN_QUANTILES = (0.001, 0.999)
 """Values of a feature beyond these quantiles are cut off, so that single outliers do not flatten the rest."""
 
@@ -56,8 +65,12 @@ def timeline(model: Any, *, features: int | Sequence[str] | None = None, ax: Axe
     """Draw which cluster holds when, groups one below another.
 
     Each pixel column of a strip is divided by the shares of time that clusters hold in it, so that a million rows show no
-    less than a thousand do. Time without rows, from 20 typical steps on, stays blank. Features stand below the strip of a
-    group: as lines, or where pixels have many rows as the mean, a band with the middle 80 % of values, and one with all.
+    less than a thousand do; wide stretches have the number of their cluster. Time without rows, from 20 typical steps on,
+    stays blank.
+
+    Features stand below the strip of a group: as lines, or where pixels have many rows as the mean, a band with the middle 80 %
+    of values, and one with all. Below the name of a feature are the values at the lower and the upper end of its band; the
+    outermost 0.1 % of values at either side are drawn there.
 
     Parameters
     ----------
@@ -81,14 +94,21 @@ def timeline(model: Any, *, features: int | Sequence[str] | None = None, ax: Axe
     ticks: list[tuple[float, str]] = []
     top = 0.0
     names = feature_names(fit)
+    bands = len(series) * (_STRIP_HEIGHT + _BAND_GAP + len(columns) * (1.0 + _BAND_GAP))
+    roomy = size_in_inches(axes)[1] / bands > _TWO_LINES_INCHES
     for each in series:
         shares = shares_of_time(each.times, each.labels, fit.labelling.n_clusters, edges, step)
-        _draw_strip(axes, shares, (*scale.place(np.array(limits)).tolist(), top - 0.8, top), fit.labelling.n_clusters)
-        ticks.append((top - 0.4, shorten(each.name, name_length(axes))))
-        top -= 0.8 + _BAND_GAP
+        extent = (*scale.place(np.array(limits)).tolist(), top - _STRIP_HEIGHT, top)
+        _draw_strip(axes, shares, extent, fit.labelling.n_clusters)
+        _number_strip(axes, shares, extent, max(MOST_NUMBERS // len(series), 1))
+        ticks.append((top - _STRIP_HEIGHT / 2, shorten(each.name, name_length(axes))))
+        top -= _STRIP_HEIGHT + _BAND_GAP
         for column in columns:
-            _draw_feature(axes, each, fit.data.raw[each.rows, column], _Band(edges, step, scale, top - 1.0))
-            ticks.append((top - 0.5, shorten(names[column], name_length(axes))))
+            values = fit.data.raw[each.rows, column]
+            low, high = np.quantile(values, _SHOWN_QUANTILES).tolist()
+            _draw_feature(axes, each, values, _Band(edges, step, scale, top - 1.0, (low, high)))
+            reach = f"\n{say_number(low)} to {say_number(high)}" if roomy else ""
+            ticks.append((top - 0.5, f"{shorten(names[column], name_length(axes))}{reach}"))
             top -= 1.0 + _BAND_GAP
     axes.set_ylim(top + _BAND_GAP - 0.05, 0.05)
     axes.set_yticks([height for height, _ in ticks], [text for _, text in ticks])
@@ -96,10 +116,10 @@ def timeline(model: Any, *, features: int | Sequence[str] | None = None, ax: Axe
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_xlim(*scale.place(np.array(limits)))
     scale.label(axes)
-    counts = cluster_counts(fit)
-    add_cluster_legend(axes, counts / len(fit.data.positions), 1 - counts.sum() / len(fit.data.positions))
+    add_cluster_legend(axes, *cluster_shares(fit))
     if left_out:
         remark(axes, f"the first {MOST_GROUPS} of {MOST_GROUPS + left_out} groups")
+    settle_layout(axes)
     return axes
 
 
@@ -125,7 +145,11 @@ class _TimeScale(NamedTuple):
         """Return where times stand: in matplotlib's days, or in the unit."""
         if self.origin is None:
             return times / self.size
-        return np.asarray((self.origin + 1e9 * times) / _NANOSECONDS_PER_DAY)
+        from matplotlib import dates
+
+        kit: Any = dates  # whose functions are not annotated
+        since = self.origin / _NANOSECONDS_PER_DAY + kit.date2num(np.datetime64(0, "ns"))
+        return np.asarray(since + times / _SECONDS_PER_DAY)
 
     def label(self, axes: Axes) -> None:
         """Label the axis of time."""
@@ -144,12 +168,13 @@ class _TimeScale(NamedTuple):
 
 
 class _Band(NamedTuple):
-    """Where the course of a feature is drawn: columns of time, typical step, scale, and the lower end of the band."""
+    """Where a feature is drawn: columns of time, typical step, scale, the lower end of the band, and the values at its ends."""
 
     edges: Array
     step: float
     scale: _TimeScale
     bottom: float
+    limits: tuple[float, float]
 
 
 def _series_of(fit: Fit) -> tuple[list[_Series], float, int]:
@@ -187,7 +212,7 @@ def _figure_inches(groups: int, features: int) -> tuple[float, float]:
 
 def _draw_feature(axes: Axes, series: _Series, values: Array, band: _Band) -> None:
     """Draw the course of a feature in a band of height one."""
-    low, high = np.quantile(values, _SHOWN_QUANTILES)
+    low, high = band.limits
     span = high - low if high > low else 1.0
     heights = band.bottom + np.clip((values - low) / span, -0.05, 1.05) * 0.95 + 0.025
     if values.size <= 2 * band.edges.size:
@@ -199,6 +224,21 @@ def _draw_feature(axes: Axes, series: _Series, values: Array, band: _Band) -> No
     axes.fill_between(times, seen.least, seen.largest, color=faint(), lw=0, alpha=0.25)
     axes.fill_between(times, seen.low, seen.high, color=faint(), lw=0, alpha=0.6)
     axes.plot(times, seen.mean, color=ink(), lw=0.6)
+
+
+def _number_strip(axes: Axes, shares: Array, extent: tuple[float, float, float, float], most: int) -> None:
+    """Write the numbers of clusters into the widest stretches that they have for themselves."""
+    left, right, bottom, top = extent
+    columns = len(shares)
+    column_inches = size_in_inches(axes)[0] / columns
+    digit = _NUMBER_INCHES[1] / column_inches
+    for stretch in wide_stretches(shares, int(np.ceil(_NUMBER_INCHES[0] / column_inches + digit)))[:most]:
+        text = str(stretch.cluster)
+        if stretch.end - stretch.begin < _NUMBER_INCHES[0] / column_inches + digit * len(text):
+            continue
+        x = left + (right - left) * 0.5 * (stretch.begin + stretch.end) / columns
+        color = text_on(cluster_color(stretch.cluster))
+        axes.text(x, 0.5 * (bottom + top), text, ha="center", va="center", fontsize=SMALL_TEXT, color=color)
 
 
 def _draw_strip(axes: Axes, shares: Array, extent: tuple[float, float, float, float], n_clusters: int) -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcgta.plot.canvas import add_legend_above, faint, ink, new_axes, write
+from mcgta.plot.canvas import add_legend_above, faint, ink, new_axes, settle_layout, text_box, write
 from mcgta.runtime.wording import readable_distance_unit, say_distance, say_number
+from mcgta.stages.semivariogram.models import EMPIRICAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,11 +21,20 @@ _CURVE_POINTS = 400
 def plot_semivariogram(curve: Semivariogram, ax: Axes | None, margin: float | None) -> Axes:
     """Draw the empirical points, the fitted curve, range, sill and nugget, and the threshold of a margin."""
     axes = new_axes(ax)
+    draw_semivariogram(axes, curve, margin)
+    settle_layout(axes)
+    return axes
+
+
+def draw_semivariogram(axes: Axes, curve: Semivariogram, margin: float | None) -> None:
+    """Draw the same on axes to which something is still to be added."""
     unit, size = distance_scale(curve)
     _draw_points(axes, curve, size)
     distances = np.linspace(0, curve.max_lag, _CURVE_POINTS)
     heights = curve(distances)
-    axes.plot(distances / size, heights, color=ink(), lw=1.8, label=f"{curve.model} model")
+    fitted = "empirical curve, made to rise" if curve.model == EMPIRICAL else f"{curve.model} model"
+    also = ", and threshold: the margin is 0" if margin == 0 else ""
+    axes.plot(distances / size, heights, color=ink(), lw=1.8, label=f"{fitted}{also}")
     if margin:
         label = f"threshold, margin {say_number(margin)}"
         axes.plot(distances / size, heights - margin / 2, color=ink(), lw=1.2, ls="--", label=label)
@@ -34,7 +44,6 @@ def plot_semivariogram(curve: Semivariogram, ax: Axes | None, margin: float | No
     axes.set_ylim(lowest, highest + 0.12 * (highest - lowest) if highest > lowest else 1.0)
     _draw_guides(axes, curve, size)
     add_legend_above(axes)
-    return axes
 
 
 def distance_scale(curve: Semivariogram) -> tuple[str, float]:
@@ -60,7 +69,9 @@ def _draw_guides(axes: Axes, curve: Semivariogram, size: float) -> None:
         text = f"range {say_distance(curve.range_, curve.unit)}"
         side = "left" if sign > 0 else "right"
         coords = ("data", "axes fraction")
-        write(axes, text, (curve.range_ / size, 1.0), (4 * sign, -4), ha=side, va="top", xycoords=coords)
+        write(
+            axes, text, (curve.range_ / size, 1.0), (4 * sign, -4), ha=side, va="top", xycoords=coords, bbox=text_box()
+        )
     low, high = axes.get_ylim()
     crowded = curve.sill_ - curve.nugget_ < 0.08 * (high - low)
     for name, level in (("sill", curve.sill_), ("nugget", curve.nugget_)):
@@ -69,4 +80,5 @@ def _draw_guides(axes: Axes, curve: Semivariogram, size: float) -> None:
         text = f"{name} {say_number(level)}"
         coords = ("axes fraction", "data")
         offset = (-4, -3 if below else 3)
-        write(axes, text, (1.0, level), offset, ha="right", va="top" if below else "bottom", xycoords=coords)
+        va = "top" if below else "bottom"
+        write(axes, text, (1.0, level), offset, ha="right", va=va, xycoords=coords, bbox=text_box())
