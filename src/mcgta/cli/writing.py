@@ -11,7 +11,7 @@ from mcgta.cli.streams import writing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mcgta.files.table import FileTable
+    from mcgta.cli.reading import Input
 
 
 def check_format(path: str) -> None:
@@ -26,7 +26,7 @@ def check_format(path: str) -> None:
 
 
 def write_clusters(
-    table: FileTable,
+    data: Input,
     path: str,
     labels: NDArray[Any],
     probabilities: NDArray[Any],
@@ -35,11 +35,12 @@ def write_clusters(
     force: bool,
 ) -> None:
     """Write the table with columns ``cluster``, ``probability`` and ``is_noise``; names that are taken get a suffix."""
-    from mcgta.files.by_suffix import write_file
+    from mcgta.files.by_suffix import wants_points, write_file
+    from mcgta.files.observations import with_points
 
+    table = with_points(data.table, data.roles) if wants_points(path) else data.table
     added = {"cluster": labels, "probability": probabilities, "is_noise": labels < 0}
-    taken = [*table.columns] + ([] if table.geometry is None else [table.geometry.name])
-    called = {name: free_name(name, taken) for name in added}
+    called = {name: free_name(name, [*table.taken]) for name in added}
     renamed = {name: new for name, new in called.items() if name != new}
     if renamed:
         screen.note(

@@ -14,12 +14,22 @@ from mcgta.files import delimited_format, npz
 from mcgta.files.arrow import feather, parquet
 from mcgta.files.delimited.reading import TextOrigin, read_delimited
 from mcgta.files.format import Format
+from mcgta.files.geo import geojson, geopackage
+from mcgta.files.h5ad import reading as h5ad
 from mcgta.files.problems import UnknownFormat
 from mcgta.files.sources import STANDARD, Source
 from mcgta.files.table import Column, FileTable, check_added
 from mcgta.runtime.replacing import replacing
 
-FORMATS: tuple[Format, ...] = (delimited_format.FORMAT, npz.FORMAT, parquet.FORMAT, feather.FORMAT)
+FORMATS: tuple[Format, ...] = (
+    delimited_format.FORMAT,
+    npz.FORMAT,
+    parquet.FORMAT,
+    feather.FORMAT,
+    geojson.FORMAT,
+    geopackage.FORMAT,
+    h5ad.FORMAT,
+)
 """All formats."""
 
 
@@ -105,6 +115,11 @@ def check_target(path: str | os.PathLike[str], *, force: bool = False) -> None:
         raise OSError(number, os.strerror(number), str(folder))
     if os.path.lexists(path) and not force:
         raise FileExistsError(errno.EEXIST, "is there already, and is replaced by force only", path)
+
+
+def wants_points(path: str | os.PathLike[str]) -> bool:
+    """Whether the rows of a file of this path have geometries, so that columns of a place are to be points."""
+    return os.fspath(path) != STANDARD and format_of(path).has_points
 
 
 def format_of(path: str | os.PathLike[str]) -> Format:

@@ -26,6 +26,7 @@ class Format:
     write : writes a table and added columns (name to (N,) array) into an open file, whose path is the last argument
     extra : the extra of this package that installs what it needs; "" for none
     packages : what it needs
+    has_points : whether each row has a geometry, so that columns of a place are written as points, too
     """
 
     name: str
@@ -34,6 +35,7 @@ class Format:
     write: Writer
     extra: str = ""
     packages: tuple[str, ...] = ()
+    has_points: bool = False
 
     def check_installed(self) -> None:
         """Raise an ImportError that says what to install, where something is missing."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mcgta.files.crs import known_crs
+from mcgta.files.crs import known_crs, parse_crs
 from mcgta.files.delimited.times import clock_nanoseconds
+from mcgta.files.geo.points import LONGITUDE_LATITUDE, make_points
+from mcgta.files.geo.wkb import Coordinates
 from mcgta.files.problems import FileProblem, show
 from mcgta.files.table import Column, FileTable, Points, Roles, missing_rows
 from mcgta.positions.tables import WEB_MERCATOR_EPSG, Crs, NamedColumns
@@ -60,6 +62,22 @@ def make_observations(table: FileTable, roles: Roles) -> FileObservations:
         metric="spacetime" if time is not None and place else "auto",
         without_position=np.flatnonzero(lacking),
     )
+
+
+def with_points(table: FileTable, roles: Roles) -> FileTable:
+    """Return a table with the columns of its place as points, for formats that have them; as it is without such columns."""
+    place, _ = _place(table, roles)
+    if table.geometry is not None or len(place) not in (2, 3):
+        return table
+    name = "geometry"
+    while name in table.taken:
+        name += "_"
+    x, y, *heights = place.values()
+    found = Coordinates(x, y, heights[0] if heights else None)
+    points = make_points(found, name, None if roles.crs is None else parse_crs(roles.crs))
+    if roles.lon is not None:
+        points = replace(points, **LONGITUDE_LATITUDE)
+    return replace(table, geometry=points)
 
 
 def _positions(place: dict[str, Column], time: Column | None, crs: Crs | None) -> NamedColumns | None:

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -106,6 +107,15 @@ class Source:
             yield file
 
     @contextmanager
+    def copied(self, suffix: str) -> Iterator[Path]:
+        """Copy the bytes into a temporary file, for libraries that want a path or change what they are given."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, f"copy{suffix}")
+            with self.seekable() as file, open(path, "wb") as copy:
+                shutil.copyfileobj(file, copy, BLOCK_BYTES)
+            yield path
+
+    @contextmanager
     def _raw(self) -> Iterator[IO[bytes]]:
         if self._kept is not None:
             self._kept.seek(0)
@@ -118,3 +128,13 @@ class Source:
         if self.sha256 and sha256 != self.sha256:
             raise FileProblem(f"{self.name} has changed since it was read; run the command again")
         self.sha256 = sha256
+
+
+@contextmanager
+def scratch(file: IO[bytes], suffix: str) -> Iterator[Path]:
+    """Give a path to a library that cannot write into an open file, and copy what it has written."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"table{suffix}")
+        yield path
+        with open(path, "rb") as written:
+            shutil.copyfileobj(written, file, BLOCK_BYTES)

@@ -18,6 +18,8 @@ Kind = Literal["integer", "number", "flag", "time", "text"]
 Column = NDArray[Any]
 MAX_NAMED_COLUMNS = 20
 """Columns that a message lists."""
+MAX_WHOLE = 2**53
+"""Floating-point numbers hold all whole numbers up to this one."""
 NUMERIC_KINDS: tuple[Kind, ...] = ("integer", "number", "flag")
 
 
@@ -116,6 +118,24 @@ class BadCells:
 
 
 @dataclass(frozen=True, eq=False)
+class ReadColumn:
+    """A column that was read.
+
+    Attributes
+    ----------
+    values : (N,) as :class:`FileTable` has them
+    kind : what they are
+    bad_cells : what keeps text from being times; None where nothing does
+    is_rounded : whether whole numbers have lost their last digits, which the file keeps
+    """
+
+    values: Column
+    kind: Kind
+    bad_cells: BadCells | None = None
+    is_rounded: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class FileTable:
     """A table of N rows, read from a file.
 
@@ -201,6 +221,13 @@ class FileTable:
         bad = self.bad_cells[column]
         many = f" ({bad.count} such cells)" if bad.count > 1 else ""
         return f"{self.where(bad.rows[0], column)}: {show(bad.texts[0])} {bad.reason}{many}"
+
+
+def as_objects(items: Sequence[Any]) -> Column:
+    """Return a column of objects, such as texts."""
+    column = np.empty(len(items), dtype=object)
+    column[:] = items
+    return column
 
 
 def missing_rows(column: Column) -> Index:

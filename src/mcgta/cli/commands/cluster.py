@@ -113,7 +113,7 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
             screen.say("", "the order of the rows is the time")
         model = fit_input(options, params, data)
         show_found(model, screen)
-        write_clusters(data.table, targets.table, model.labels_, model.probabilities_, screen, force=options.force)
+        write_clusters(data, targets.table, model.labels_, model.probabilities_, screen, force=options.force)
         _write_beside(model, targets, force=options.force)
     _say_written(targets, screen)
     screen.give(_values(model, look_values(data), targets, screen.notes))

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
         model.set_params(n_jobs=options.jobs, progress=progress_of(options))
         labels, strengths = _predict(model, data)
     shares = show_shares("placed", labels, model, screen)
-    write_clusters(table, target, labels, strengths, screen, force=options.force)
+    write_clusters(data, target, labels, strengths, screen, force=options.force)
     if target != STANDARD:
         screen.say("wrote", target)
     screen.give(

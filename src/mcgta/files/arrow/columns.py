@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mcgta.files.delimited.times import FIRST_YEAR, LAST_YEAR
 from mcgta.files.problems import need
-from mcgta.files.table import BadCells, Column, Kind
+from mcgta.files.table import MAX_WHOLE, BadCells, Column, Kind, ReadColumn, as_objects
 
-MAX_WHOLE = 2**53
-"""Floating-point numbers hold whole numbers up to this one."""
 MAX_BAD_CELLS_KEPT = 5
 
 _NANOSECONDS = "datetime64[ns]"
 _DATE_UNITS = {"date32[day]": "D", "date64[ms]": "ms"}
 _SECONDS_PER_UNIT = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-
-
-@dataclass(frozen=True, eq=False)
-class ReadColumn:
-    """A column that was read.
-
-    Attributes
-    ----------
-    values : (N,) as :class:`mcgta.files.table.FileTable` has them
-    kind : what they are
-    bad_cells : what keeps text from being times; None where nothing does
-    is_rounded : whether whole numbers have lost their last digits, which the file keeps
-    """
-
-    values: Column
-    kind: Kind
-    bad_cells: BadCells | None = None
-    is_rounded: bool = False
 
 
 def load_pyarrow() -> Any:
@@ -65,11 +44,10 @@ def _read_flags(array: Any, pa: Any) -> ReadColumn:
 
 
 def _read_integers(array: Any, pa: Any) -> ReadColumn:
-    too_large = pa.types.is_uint64(array.type) and pa.compute.max(array).as_py() or 0
-    if array.null_count == 0 and too_large <= np.iinfo(np.int64).max:
+    extent = [end for end in pa.compute.min_max(array).as_py().values() if end is not None]
+    if array.null_count == 0 and max(extent) <= np.iinfo(np.int64).max:
         return ReadColumn(array.to_numpy().astype(np.int64, copy=False), "integer")
-    extent = pa.compute.min_max(array).as_py()
-    is_rounded = any(abs(end) > MAX_WHOLE for end in extent.values() if end is not None)
+    is_rounded = any(abs(end) > MAX_WHOLE for end in extent)
     return ReadColumn(array.cast(pa.float64(), safe=False).to_numpy(), "integer", is_rounded=is_rounded)
 
 
@@ -87,7 +65,7 @@ def _read_times(array: Any, pa: Any) -> ReadColumn:
     far = np.flatnonzero((exact.astype(times.dtype) != times) & ~np.isnat(times))
     if not far.size:
         return ReadColumn(exact, "time")
-    texts = _objects([None if text == "NaT" else text for text in times.astype(str).tolist()])
+    texts = as_objects([None if text == "NaT" else text for text in times.astype(str).tolist()])
     first = tuple(far[:MAX_BAD_CELLS_KEPT].tolist())
     said = f"is outside the years {FIRST_YEAR} to {LAST_YEAR}, which times are limited to"
     return ReadColumn(texts, "text", BadCells("time", first, tuple(texts[list(first)]), far.size, said))
@@ -104,7 +82,7 @@ def _read_texts(array: Any, pa: Any) -> ReadColumn:
     coded = array.cast(pa.large_string()).dictionary_encode()
     parts = []
     for chunk in coded.chunks:
-        known = _objects([*chunk.dictionary.to_pylist(), None])
+        known = as_objects([*chunk.dictionary.to_pylist(), None])
         parts.append(known[chunk.indices.fill_null(len(known) - 1).to_numpy()])
     return ReadColumn(np.concatenate(parts), "text")
 
@@ -139,9 +117,3 @@ def make_array(column: Column, kind: Kind | None = None) -> Any:
     if values.dtype.kind in "OU":
         return pa.array(values.tolist(), type=pa.string())
     return pa.array(values, from_pandas=True)
-
-
-def _objects(items: list[Any]) -> Column:
-    out = np.empty(len(items), dtype=object)
-    out[:] = items
-    return out

@@ -26,7 +26,9 @@ def read_feather(source: Source) -> FileTable:
         magic = file.read(len(_FILE_MAGIC))
         file.seek(0)
         if magic.startswith(_FIRST_VERSION_MAGIC):
-            raise FileProblem(f"{source.name}: the first version of Feather, which is read no more; write it as Parquet")
+            raise FileProblem(
+                f"{source.name}: the first version of Feather, which is read no more; write it as Parquet"
+            )
         if magic == _FILE_MAGIC:
             reader = ipc.open_file(file)
             batches = _gather((reader.get_batch(k) for k in range(reader.num_record_batches)), source.name)

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from mcgta.files.arrow.columns import ReadColumn, load_pyarrow, make_array, read_column
+from mcgta.files.arrow.columns import load_pyarrow, make_array, read_column
 from mcgta.files.geo.metadata import GEO_KEY, find_geometry, geo_metadata, read_points
 from mcgta.files.geo.points import wkb_of
 from mcgta.files.problems import FileProblem, explaining
 from mcgta.files.sources import Source
-from mcgta.files.table import Column, FileTable, Points
+from mcgta.files.table import Column, FileTable, Points, ReadColumn
 from mcgta.runtime.memory import budget
 from mcgta.runtime.sizes import say_size
 
@@ -107,19 +107,16 @@ def _notes(arrow: Any, known: Mapping[str, ReadColumn], others: tuple[str, ...])
         notes.append(f"columns of lists, bytes and the like are no features: {said}")
     rounded = [column for column, found in known.items() if found.is_rounded]
     if rounded:
-        notes.append(f"whole numbers beyond 2^53 are rounded where some are missing or beyond 2^63: {', '.join(rounded)}")
+        notes.append(
+            f"whole numbers beyond 2^53 are rounded where some are missing or beyond 2^63: {', '.join(rounded)}"
+        )
     return tuple(notes)
 
 
 def make_arrow(table: FileTable, added: Mapping[str, Column]) -> Any:
     """Return the Arrow table to write: the one that was read, or one of the columns and points; and the added columns."""
-    if isinstance(table.origin, ArrowOrigin):
-        arrow = table.origin.table
-    else:
-        arrow = make_plain_arrow(table)
+    arrow = _with_geo(table.origin.table, table) if isinstance(table.origin, ArrowOrigin) else make_plain_arrow(table)
     for name, column in added.items():
-        if name in arrow.column_names:
-            raise FileProblem(f"{table.name} has a column {name!r} already; rename it, or leave it out of the file")
         arrow = arrow.append_column(name, make_array(column))
     return arrow
 
@@ -131,6 +128,16 @@ def make_plain_arrow(table: FileTable) -> Any:
     points = table.geometry
     if points is None:
         return pa.table(arrays)
-    arrow = pa.table({**arrays, points.name: pa.array(wkb_of(points), type=pa.binary())})
+    return _with_geo(pa.table({**arrays, points.name: pa.array(wkb_of(points), type=pa.binary())}), table)
+
+
+def _with_geo(arrow: Any, table: FileTable) -> Any:
+    """Return an Arrow table with the metadata of GeoParquet, where it has WKB and lacks them."""
+    points = table.geometry
+    metadata = arrow.schema.metadata or {}
+    pa = load_pyarrow()
+    if points is None or GEO_KEY in metadata or not pa.types.is_binary(arrow.schema.field(points.name).type):
+        return arrow
     kinds = [] if points.wkb is not None else ["Point" if points.z is None else "Point Z"]
-    return arrow.replace_schema_metadata({GEO_KEY: geo_metadata(points.name, points.definition, kinds)})
+    said = geo_metadata(points.name, points.definition, kinds)
+    return arrow.replace_schema_metadata({**metadata, GEO_KEY: said})

@@ -42,8 +42,8 @@ class TextCells:
 class ColumnReader:
     """Reads a column: finds out its kind, and parses it.
 
-    The first cells choose one of the parsers. A cell that it cannot read makes the column text. As its earlier cells are not kept, the
-    column then has to be read again: ``needs_text``.
+    The first cells choose one of the parsers. A cell that it cannot read makes the column text. As its earlier cells are not
+    kept, the column then has to be read again: ``needs_text``.
     """
 
     def __init__(self, parsers: tuple[Parser, ...]) -> None:

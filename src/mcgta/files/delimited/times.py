@@ -57,6 +57,17 @@ def clock_nanoseconds(cells: Sequence[str]) -> Column:
     return np.array([known[cell] for cell in cells], dtype=np.int64).astype("timedelta64[ns]")
 
 
+def in_longest_unit(column: Column) -> Column:
+    """Return times in the longest unit that tells them apart: days, seconds or parts of them; other columns as they are."""
+    if column.dtype.kind != "M":
+        return column
+    present = column[~np.isnat(column)]
+    for unit in ("D", "s", "ms", "us"):
+        if (present == present.astype(f"datetime64[{unit}]")).all():
+            return column.astype(f"datetime64[{unit}]")
+    return column
+
+
 def _clock(cell: str) -> int:
     match = _CLOCK.fullmatch(cell)
     if match is None:

@@ -15,6 +15,7 @@ import numpy as np
 from mcgta.files.delimited.dialect import LINE_ENDS, QUOTE, Dialect
 from mcgta.files.delimited.lines import MARK, Lines
 from mcgta.files.delimited.reading import CHUNK_ROWS, TextOrigin
+from mcgta.files.delimited.times import in_longest_unit
 from mcgta.files.problems import FileProblem
 from mcgta.files.table import Column, FileTable, Kind, Points
 
@@ -208,17 +209,7 @@ def _times(column: Column) -> list[str]:
 
 def _shorten_times(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Return columns, in which times are in the longest unit that tells them apart: days, seconds or parts of them."""
-    return {name: _in_longest_unit(np.asarray(column)) for name, column in columns.items()}
-
-
-def _in_longest_unit(column: Column) -> Column:
-    if column.dtype.kind != "M":
-        return column
-    present = column[~np.isnat(column)]
-    for unit in ("D", "s", "ms", "us"):
-        if (present == present.astype(f"datetime64[{unit}]")).all():
-            return column.astype(f"datetime64[{unit}]")
-    return column
+    return {name: in_longest_unit(np.asarray(column)) for name, column in columns.items()}
 
 
 _FORMATS: dict[str, Callable[[Column], list[str]]] = {

@@ -11,7 +11,7 @@ import numpy as np
 from mcgta.files.crs import parse_crs
 from mcgta.files.geo.points import make_points, points_of_wkb
 from mcgta.files.geo.wkb import Coordinates
-from mcgta.files.problems import FileProblem, show
+from mcgta.files.problems import FileProblem, need, show
 from mcgta.files.table import Points
 from mcgta.runtime.types import Array
 
@@ -62,7 +62,9 @@ def _from_geoparquet(text: bytes, names: list[str], name: str) -> GeoColumn:
     columns = said.get("columns")
     column = columns.get(primary) if isinstance(columns, dict) and isinstance(primary, str) else None
     if not isinstance(column, dict) or primary not in names:
-        raise FileProblem(f"{name}: the metadata 'geo' names no column of geometries that is there: {show(str(primary))}")
+        raise FileProblem(
+            f"{name}: the metadata 'geo' names no column of geometries that is there: {show(str(primary))}"
+        )
     encoding = column.get("encoding")
     if encoding not in (WKB_ENCODING, POINT_ENCODING):
         raise FileProblem(
@@ -108,8 +110,7 @@ def _read_native(array: Any, column: str, name: str) -> Coordinates:
     """Read coordinates of points that stand in columns of their own, or behind each other in lists of equal length."""
     kind = array.type
     if hasattr(kind, "list_size") and kind.list_size in (2, 3):
-        from pyarrow import compute
-
+        compute = need("pyarrow.compute", "GeoParquet", "files")
         axes = {axis: compute.list_element(array, k) for k, axis in enumerate("xyz"[: kind.list_size])}
     elif hasattr(kind, "names") and {"x", "y"} <= {*kind.names}:
         flat = dict(zip(kind.names, array.flatten(), strict=True))

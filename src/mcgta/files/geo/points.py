@@ -14,6 +14,13 @@ from mcgta.positions.tables import read_crs
 WGS84 = "EPSG:4326"
 """Degrees of longitude and latitude, in this order in all files that are read here."""
 WGS84_NAMES = (WGS84, "OGC:CRS84")
+LONGITUDE_LATITUDE: dict[str, Any] = {
+    "crs": WGS84,
+    "is_geographic": True,
+    "unit": DEGREE,
+    "definition": "OGC:CRS84",
+}
+"""What is known of points in degrees, without pyproj."""
 
 
 def make_points(found: Coordinates, name: str, crs: Any, wkb: Sequence[bytes | None] | None = None) -> Points:
@@ -57,7 +64,7 @@ def note_of_centroids(found: Coordinates, column: str) -> tuple[str, ...]:
     """Return a note on geometries that are no points."""
     if not found.others:
         return ()
-    return (f"{column} holds {' and '.join(found.others)}, each of which is taken at its centroid",)
+    return (f"{column} holds geometries of type {' and '.join(found.others)}, which are taken at their centroids",)
 
 
 def wkb_of(points: Points) -> Sequence[bytes | None]:

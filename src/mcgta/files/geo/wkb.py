@@ -123,7 +123,9 @@ def _centroids(
     shapes = shapely.from_wkb([items[row] for row in rows], on_invalid="ignore")
     bad = np.flatnonzero(shapely.is_missing(shapes))
     if bad.size:
-        raise FileProblem(f"{where}, row {rows[bad[0]]}: its geometry is damaged, or of a kind that has no centroid here")
+        raise FileProblem(
+            f"{where}, row {rows[bad[0]]}: its geometry is damaged, or of a kind that has no centroid here"
+        )
     kinds = tuple(sorted({shape.geom_type for shape in shapes}))
     if is_geographic:
         return _centroids_on_globe(shapely, shapes), kinds

@@ -1,0 +1,1 @@
+"""Files of AnnData, in which tables of cells are kept."""
