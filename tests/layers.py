@@ -93,8 +93,8 @@ LAYERS = [
     ["plot.overview"],
     ["fitted_attributes"],
     ["estimator"],
-    ["validation.result", "validation.stability"],
-    ["validation.tune", "loading", "plot.resamples"],
+    ["validation.result", "validation.stability", "containers.parameters", "containers.omics_features"],
+    ["validation.tune", "loading", "containers", "plot.resamples"],
     ["cli"],
     ["__init__", "__main__"],
 ]

@@ -14,7 +14,7 @@ from sklearn.cluster import DBSCAN, OPTICS
 from builders.clusterings import cluster
 from mcgta import MCGTA
 from mcgta.clustering.brute_force import BruteForceSearch
-from mcgta.clustering.labels import number, small_to_noise
+from mcgta.clustering.labels import number_by_first_member, small_to_noise
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.kernels.tree.hierarchy import hierarchy_labels
 from mcgta.runtime.types import Array
@@ -64,7 +64,7 @@ def test_dbscan_is_scikit_learns(piece: tuple[Loss, Array], share: float, min_sa
     ways = (TreeSearch.of, BruteForceSearch.of) if (share, min_samples) == (0.02, 30) else (TreeSearch.of,)
     for near in (way(loss) for way in ways):
         found = cluster(near, eps=eps, min_samples=min_samples)
-        np.testing.assert_array_equal(found.labels, number(theirs.labels_))
+        np.testing.assert_array_equal(found.labels, number_by_first_member(theirs.labels_))
         np.testing.assert_array_equal(np.flatnonzero(found.core), theirs.core_sample_indices_)
 
 
@@ -78,7 +78,7 @@ def test_the_spanning_tree_weighs_what_scipys_does(piece: tuple[Loss, Array]) ->
         i, j, weights, distances, _ = near.spanning_tree(20)
         np.testing.assert_array_equal(distances, core)
         np.testing.assert_allclose(np.sort(weights), expected, rtol=0, atol=1e-12 * max(1.0, expected.max()))
-        labels.append(number(hierarchy_labels(i, j, weights, min_cluster_size=20)))
+        labels.append(number_by_first_member(hierarchy_labels(i, j, weights, min_cluster_size=20)))
     np.testing.assert_array_equal(labels[0], labels[1])
 
 
@@ -93,4 +93,4 @@ def test_optics_is_scikit_learns(piece: tuple[Loss, Array]) -> None:
         found = cluster(near, "optics", min_samples=20)
         np.testing.assert_array_equal(found.ordering, theirs.ordering_)
         np.testing.assert_array_equal(found.reachability, theirs.reachability_)
-        np.testing.assert_array_equal(found.labels, number(small_to_noise(theirs.labels_, 20)))
+        np.testing.assert_array_equal(found.labels, number_by_first_member(small_to_noise(theirs.labels_, 20)))

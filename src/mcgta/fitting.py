@@ -13,7 +13,7 @@ import numpy as np
 
 from mcgta.clustering.backend import Backend
 from mcgta.clustering.clustering import Clustering, densities
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.clustering.membership import Membership
 from mcgta.fit import Fit, Labelling, describe_clusters
 from mcgta.pipeline import (
@@ -30,7 +30,7 @@ from mcgta.runtime.progress import note, stage
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.selection.alternatives import list_alternatives
-from mcgta.selection.auto import Selection, is_searchable, select, tell_unsearched
+from mcgta.selection.auto import Selection, select_where_open
 from mcgta.selection.choice import CLUSTERER, EVIDENCE, ChoiceWarning
 from mcgta.selection.noise import assign_noise
 from mcgta.settings import Settings
@@ -49,14 +49,11 @@ def fit_observations(
     cache = StageCache()
 
     # 1. Choose settings that were left open; the search for them also finds labels by evidence.
-    selection = None
-    if is_searchable(asked, data):
-        selection = select(asked, data, cache)
+    selection = select_where_open(asked, data, cache)
+    if selection is not None:
         settings = selection.settings
         data = replace(data, n_neighbors=int(settings.n_neighbors))
         backend = choose_backend_for(X.shape, settings, neighbors=listed_neighbors(positions, settings))
-    else:
-        tell_unsearched(asked, data)
 
     # 2. Run Algorithm 1, up to the loss.
     prepared = prepare(data, settings, cache, backend=backend)
@@ -71,7 +68,7 @@ def fit_observations(
 
 def label_by_evidence(prepared: Prepared, selection: Selection) -> Labelling:
     """Take the labels of the search, and estimate models of their clusters; observations without a model are noise."""
-    labels = prepared.spread_out(number(selection.labels[prepared.kept]))
+    labels = prepared.spread_out(number_by_first_member(selection.labels[prepared.kept]))
     with stage("cluster models"):
         rule = describe_clusters(prepared.data, labels, selection.choice, selection.overlap)
     eps = prepared.options.eps if prepared.settings.clustering_algorithm.takes_options else None
@@ -107,7 +104,7 @@ def place_noise(clustering: Clustering, prepared: Prepared) -> Clustering:
     if prepared.settings.refine != "noise" or (labels >= 0).all() or (labels < 0).all():
         return clustering
     with stage("noise"):
-        labels = number(assign_noise(prepared.data.X[prepared.kept], prepared.loss.positions, labels))
+        labels = number_by_first_member(assign_noise(prepared.data.X[prepared.kept], prepared.loss.positions, labels))
     members = Clustering.of_members(labels, clustering.eps)
     return replace(members, ordering=clustering.ordering, reachability=clustering.reachability)
 

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from mcgta.clustering.clustering import Clustering
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.fit import Fit
 from mcgta.fitting import assemble, label_by_clusterer, label_by_evidence, place_noise
 from mcgta.pipeline import StageCache, choose_backend_for, prepare, stage_key
 from mcgta.runtime.types import Labels
 from mcgta.runtime.warnings import warn
-from mcgta.selection.auto import Selection, is_searchable, select, tell_unsearched
+from mcgta.selection.auto import Selection, select_where_open
 from mcgta.selection.choice import CLUSTERER, EVIDENCE
 from mcgta.settings import CHANGED_BY_REFIT, SEARCHED, Settings, names_of
 from mcgta.stages.local_models import LocalModels
+from mcgta.stages.loss import PENALTIES
 
 
 def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
@@ -62,17 +63,14 @@ def _search(fit: Fit, settings: Settings, changed: list[str], cache: StageCache)
     forced = settings.refine == "all" or settings.n_clusters != "auto"
     if settings.wants_clusterer or not (forced or {"refine", "n_clusters"} & set(changed)):
         return None
-    if not is_searchable(settings, fit.data):
-        tell_unsearched(settings, fit.data)
-        return None
-    return select(settings, fit.data, cache)
+    return select_where_open(settings, fit.data, cache)
 
 
 def labels_with(fit: Fit, eps: float) -> Labels:
     """Return the labels of DBSCAN with another radius, in the user's order."""
-    if fit.settings.penalty == "no_hinge":
+    if not PENALTIES[fit.settings.penalty].hinged:
         raise ValueError(
-            "dbscan_clustering needs losses >= 0, as DBSCAN does, but the fit was made with penalty='no_hinge'"
+            f"dbscan_clustering needs losses >= 0, as DBSCAN does, but the fit was made with penalty={fit.settings.penalty!r}"
         )
     by_radius = fit.labelling.source == CLUSTERER and fit.settings.clustering_algorithm.needs_eps
     if by_radius and eps == fit.labelling.eps:
@@ -94,12 +92,11 @@ def labels_for(fit: Fit, n_clusters: int) -> Labels:
         if alternative.n_clusters == n_clusters and alternative.labels is not None:
             return np.asarray(fit.to_user(alternative.labels))
     wanted = fit.asked.having(n_clusters=n_clusters, refine="all", eps="auto")
-    if not is_searchable(wanted, fit.data):
-        tell_unsearched(wanted, fit.data)
+    selection = select_where_open(wanted, fit.data, StageCache())
+    if selection is None:
         return fit.labels
-    selection = select(wanted, fit.data, StageCache())
     labels = np.full(selection.labels.size, -1, dtype=np.int64)
-    labels[fit.kept] = number(selection.labels[fit.kept])
+    labels[fit.kept] = number_by_first_member(selection.labels[fit.kept])
     return np.asarray(fit.to_user(labels))
 
 

@@ -250,10 +250,10 @@ def _check_together(settings: Settings) -> None:
 
 def _check_clusterer(settings: Settings) -> None:
     algorithm = settings.clustering_algorithm
-    if settings.penalty == "no_hinge" and algorithm.needs_nonnegative:
+    if not PENALTIES[settings.penalty].hinged and algorithm.needs_nonnegative:
         raise ValueError(
-            f"penalty='no_hinge' makes the loss of close pairs negative, and clusterer={settings.clusterer!r} needs distances "
-            ">= 0; use another penalty, or a clusterer object that takes negative values, such as "
+            f"penalty={settings.penalty!r} makes the loss of close pairs negative, and clusterer={settings.clusterer!r} needs "
+            "distances >= 0; use another penalty, or a clusterer object that takes negative values, such as "
             "AgglomerativeClustering(metric='precomputed', linkage='average', ...)"
         )
     if not algorithm.takes_options:

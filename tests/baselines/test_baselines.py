@@ -25,7 +25,7 @@ from mcgta.baselines.spacetime_dbscan import MDSTDBSCAN, STDBSCAN
 from mcgta.baselines.sticc import STICC
 from mcgta.baselines.ticc import TICC, FastTICC
 from mcgta.baselines.windowed_gmm import WindowedGMM
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 
 # With the least agreement on six segments of two states.
 BASELINES: dict[str, tuple[Baseline, float]] = {
@@ -67,7 +67,7 @@ def test_row_order_does_not_change_labels(name: str, series: Any) -> None:
     shuffled = np.random.default_rng(1).permutation(len(series.X))
     straight = make(name).fit(series.X, positions=series.positions).labels_
     mixed = make(name).fit(series.X[shuffled], positions=series.positions[shuffled]).labels_
-    np.testing.assert_array_equal(number(straight[shuffled]), mixed)
+    np.testing.assert_array_equal(number_by_first_member(straight[shuffled]), mixed)
 
 
 @every
@@ -95,7 +95,7 @@ def test_where_there_is_no_chance_the_seed_takes_no_part(name: str, series: Any)
 @every
 def test_labels_are_numbered_by_their_first_row(name: str, series: Any) -> None:
     model = make(name).fit(series.X, positions=series.positions)
-    np.testing.assert_array_equal(model.labels_, number(model.labels_))
+    np.testing.assert_array_equal(model.labels_, number_by_first_member(model.labels_))
     assert model.n_clusters_ == np.unique(model.labels_[model.labels_ >= 0]).size > 0
 
 
@@ -166,7 +166,7 @@ def test_a_missing_package_says_what_to_install(name: str, series: Any, monkeypa
 @given(st.lists(st.integers(-2, 4), min_size=1, max_size=30))
 def test_numbering_keeps_the_partition(labels: list[int]) -> None:
     given_ = np.array(labels)
-    out = number(given_)
+    out = number_by_first_member(given_)
     np.testing.assert_array_equal(out == -1, given_ < 0)
     kept = given_ >= 0
     np.testing.assert_array_equal(out[kept][:, None] == out[kept], given_[kept][:, None] == given_[kept])
@@ -208,7 +208,7 @@ def test_methods_of_features_alone_take_any_positions(name: str, series: Any) ->
     for places in (pd.DataFrame({"x": rng.random(count), "y": rng.random(count), "when": stamps}), stamps, table):
         np.testing.assert_array_equal(make(name).fit_predict(series.X, positions=places), wanted)
     moved = make(name).fit_predict(series.X[order], positions=table[order][:, order])
-    np.testing.assert_array_equal(moved, number(wanted[order]))
+    np.testing.assert_array_equal(moved, number_by_first_member(wanted[order]))
     with pytest.raises(ValueError, match=f"positions has 3 rows but X has {count}"):
         make(name).fit(series.X, positions=[1, 2, 3])
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mcgta.baselines import density
 from mcgta.baselines.plain import DBSCAN, GMM, HDBSCAN, KMeans
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 
 
 def blobs(count: int, features: int, seed: int) -> Any:
@@ -29,7 +29,7 @@ def test_dbscan_gives_scikit_learns_labels(shape: tuple[int, int], eps: float, m
     slow = cluster.DBSCAN(eps=max(eps, 1e-300), min_samples=min_samples, algorithm="brute", metric="precomputed")
     apart = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     found = DBSCAN(eps, min_samples).fit(X, positions=np.arange(len(X))).labels_
-    np.testing.assert_array_equal(found, number(slow.fit_predict(apart)))
+    np.testing.assert_array_equal(found, number_by_first_member(slow.fit_predict(apart)))
 
 
 @pytest.mark.parametrize("pairs", [1, 37, 500])
@@ -71,7 +71,7 @@ def test_equal_rows_keep_scikit_learns_labels(min_samples: int, eps: float, seed
     slow = cluster.DBSCAN(eps=max(eps, 1e-300), min_samples=min_samples, algorithm="brute", metric="precomputed")
     apart = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     found = DBSCAN(eps, min_samples).fit(X).labels_  # in the order of the rows
-    np.testing.assert_array_equal(found, number(slow.fit_predict(apart)))
+    np.testing.assert_array_equal(found, number_by_first_member(slow.fit_predict(apart)))
 
 
 @pytest.mark.parametrize("min_samples", [5, 40])
@@ -114,10 +114,10 @@ def test_positions_do_not_matter_to_features_alone(series: Any) -> None:
 def test_kmeans_and_gmm_are_scikit_learns() -> None:
     X = blobs(200, 3, seed=6)  # the order of time is that of the rows
     ours, theirs = KMeans(3).fit(X).labels_, cluster.KMeans(3, n_init=10, random_state=0).fit_predict(X)
-    np.testing.assert_array_equal(ours, number(theirs))
+    np.testing.assert_array_equal(ours, number_by_first_member(theirs))
     model = GMM(3, covariance_type="diag").fit(X)
     theirs = mixture.GaussianMixture(3, covariance_type="diag", random_state=0).fit_predict(X)
-    np.testing.assert_array_equal(model.labels_, number(theirs))
+    np.testing.assert_array_equal(model.labels_, number_by_first_member(theirs))
     assert model.converged_
 
 

@@ -12,14 +12,16 @@ from sklearn import cluster
 
 from mcgta.baselines import density
 from mcgta.baselines.spacetime_dbscan import MDSTDBSCAN, STDBSCAN
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.positions.metrics import SpaceTime
 from mcgta.positions.reading import read_positions
 
 
 def dense(near: Any, min_samples: int) -> Any:
     """DBSCAN of a table that tells which rows are neighbours."""
-    return number(cluster.DBSCAN(eps=0.5, min_samples=min_samples, metric="precomputed").fit_predict(1.0 - near))
+    return number_by_first_member(
+        cluster.DBSCAN(eps=0.5, min_samples=min_samples, metric="precomputed").fit_predict(1.0 - near)
+    )
 
 
 def distances(X: Any) -> Any:
@@ -58,7 +60,7 @@ def test_stdbscan_gives_the_labels_of_the_dense_table(metric: str, grouped: bool
     near = (distances(X) <= eps) & (read.between(slice(None), slice(None)) <= RADII[metric])
     expected = np.empty(160, dtype=np.int64)
     expected[order] = dense(near[np.ix_(order, order)], 4)
-    np.testing.assert_array_equal(model.labels_, number(expected))
+    np.testing.assert_array_equal(model.labels_, number_by_first_member(expected))
     assert np.unique(model.labels_).size > 1
 
 
@@ -124,7 +126,7 @@ def test_equal_rows_in_groups_keep_the_labels_of_the_dense_table(seed: int, metr
     near = (distances(X) <= 1.0) & (read.between(slice(None), slice(None)) <= RADII[metric])
     expected = np.empty(90, dtype=np.int64)
     expected[order] = dense(near[np.ix_(order, order)], min_samples)
-    np.testing.assert_array_equal(found, number(expected))
+    np.testing.assert_array_equal(found, number_by_first_member(expected))
 
 
 @pytest.mark.parametrize("eps", [1.0, (0.5, 2.0)])
@@ -139,7 +141,7 @@ def test_mdstdbscan_measures_space_time_and_attributes_apart(eps: Any) -> None:
     order = np.lexsort([*X.T[::-1], when, *where.T[::-1]])
     expected = np.empty(200, dtype=np.int64)
     expected[order] = dense(near[np.ix_(order, order)], 4)
-    np.testing.assert_array_equal(model.labels_, number(expected))
+    np.testing.assert_array_equal(model.labels_, number_by_first_member(expected))
     assert np.unique(model.labels_).size > 1
 
 
@@ -227,7 +229,7 @@ def test_clusters_grow_as_row_by_row_with_the_mean_of_the_time(
     near = (distances(X) <= eps) & (np.abs(times[:, None] - times) <= reach) & (groups[:, None] == groups)
     line = np.column_stack([times, np.zeros(60)])  # repeated times would warn, places do not
     found = STDBSCAN(eps, reach, min_samples, delta=delta).fit(X, positions=line, groups=groups).labels_
-    np.testing.assert_array_equal(found, number(slow_grow(near, min_samples, X, delta)))
+    np.testing.assert_array_equal(found, number_by_first_member(slow_grow(near, min_samples, X, delta)))
 
 
 def test_the_mean_moves_with_the_rows_that_join() -> None:

@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from mcgta.baselines.inverse_covariance import start_labels
 from mcgta.baselines.sticc import STICC, Forest, nearest_places, subregions
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.kernels.tree.forest import open_rings
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
@@ -217,8 +217,8 @@ def test_an_observation_that_is_alone_in_its_group_has_no_neighbour_to_agree_wit
 
 def test_runs_after_the_first_begin_elsewhere() -> None:
     rows = np.random.default_rng(4).normal(size=(400, 3))
-    first = [number(start_labels(rows, 4, "kmeans", seed, first=True)) for seed in range(6)]
-    later = [number(start_labels(rows, 4, "kmeans", seed, first=False)) for seed in range(6)]
+    first = [number_by_first_member(start_labels(rows, 4, "kmeans", seed, first=True)) for seed in range(6)]
+    later = [number_by_first_member(start_labels(rows, 4, "kmeans", seed, first=False)) for seed in range(6)]
 
     def distinct(found: list[Labels]) -> int:
         return len({labels.tobytes() for labels in found})

@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 
 from mcgta.clustering.dbscan import knee
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.clustering.registry import find_clusters
 from naive import clusters as naive_clusters
 
@@ -83,7 +83,7 @@ def test_clusters_are_numbered_by_their_first_member():
     rng = np.random.default_rng(3)
     for _ in range(20):
         labels = rng.integers(-2, 6, 15)
-        assert number(labels).tolist() == naive_clusters.renumber(labels.tolist())
+        assert number_by_first_member(labels).tolist() == naive_clusters.renumber(labels.tolist())
 
 
 def test_the_knee_is_where_the_sorted_curve_is_farthest_below_its_chord():

@@ -10,7 +10,7 @@ from mcgta.clustering.brute_force import BruteForceSearch
 from mcgta.clustering.clusterer import ClusterOptions
 from mcgta.clustering.clustering import densities
 from mcgta.clustering.condensed_tree import select_clusters
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.clustering.linkage import SingleLinkage
 from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.clustering.tree_search import TreeSearch
@@ -145,7 +145,7 @@ def test_the_clusters_of_hdbscan_are_those_of_the_largest_total_stability(seed):
                     around = condensed.parent[around]
                 inside |= (condensed.home == child) & (around == c)
             expected[inside] = k
-        np.testing.assert_array_equal(number(labels), number(expected))
+        np.testing.assert_array_equal(number_by_first_member(labels), number_by_first_member(expected))
 
 
 def test_as_many_clusters_as_hdbscan_finds_by_itself_are_the_same_ones():
@@ -168,7 +168,7 @@ def test_clusters_that_hdbscan_may_not_split_are_not_chosen():
     linkage = SingleLinkage.of(search, 2).linkage
     assert select_clusters(condense(linkage, 4), 4, epsilon=2.0) is None  # two of them part at 1.6
     three = select_clusters(condense(linkage, 4), 3, epsilon=2.0)
-    assert number(three).tolist() == np.repeat([0, 0, 1, 2], 5).tolist()
+    assert number_by_first_member(three).tolist() == np.repeat([0, 0, 1, 2], 5).tolist()
 
 
 def test_places_without_any_distance_are_the_most_stable():
@@ -191,7 +191,7 @@ def test_an_object_gets_the_number_of_clusters_on_a_copy():
     average = AgglomerativeClustering(7, metric="precomputed", linkage="average")
     found = cut(search, 3, average)
     expected = AgglomerativeClustering(3, metric="precomputed", linkage="average").fit_predict(search.table)
-    np.testing.assert_array_equal(found.labels, number(expected))
+    np.testing.assert_array_equal(found.labels, number_by_first_member(expected))
     assert average.n_clusters == 7
     with pytest.raises(ValueError, match="has no parameter n_clusters"):
         cut(search, 3, DBSCAN(metric="precomputed"))

@@ -14,7 +14,7 @@ from builders.clusterings import cluster
 from builders.losses import draw_loss, make_loss
 from mcgta.clustering.brute_force import BruteForceSearch
 from mcgta.clustering.clustering import densities
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.clustering.model_tree import serves
 from mcgta.clustering.registry import find_clusters
 from mcgta.clustering.tree_search import TreeSearch
@@ -26,7 +26,7 @@ from mcgta.runtime.parallel import threads
 def agrees(loss, eps, min_samples, n_jobs=1):
     # scikit-learn wants a radius above zero
     theirs = DBSCAN(eps=max(eps, 1e-300), min_samples=min_samples, metric="precomputed").fit(loss.matrix())
-    labels = number(theirs.labels_)
+    labels = number_by_first_member(theirs.labels_)
     for near in (TreeSearch.of(loss), BruteForceSearch.of(loss)):
         with threads(n_jobs):
             found = cluster(near, "dbscan", eps=eps, min_samples=min_samples)
@@ -163,7 +163,7 @@ def test_hdbscan_gives_scikit_learns_labels_where_weights_differ():
             continue
         found = cluster(TreeSearch.of(loss), "hdbscan", min_samples=2, min_cluster_size=5)
         theirs = HDBSCAN(min_samples=2, min_cluster_size=5, metric="precomputed", copy=True).fit(loss.matrix())
-        np.testing.assert_array_equal(found.labels, number(theirs.labels_))
+        np.testing.assert_array_equal(found.labels, number_by_first_member(theirs.labels_))
         compared += found.labels.max() > 0
     assert compared >= 6
 

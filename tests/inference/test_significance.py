@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from mcgta import MCGTA, GaussianMixturePrior, load
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.datasets import make_series
 from mcgta.runtime.rules import read_level
 from mcgta.stages.within_clusters import count_within, draw_within, pairs_within
@@ -305,7 +305,7 @@ def test_appending_keeps_the_numbers_unless_told_to_refresh(two_states, clustere
     fresh = make(clusterer=clusterer, **LEVELS).fit(two_states.X)
     assert (model.eps_, model.margin_) == (fresh.eps_, fresh.margin_)
     assert (model.eps_, model.margin_) != before
-    np.testing.assert_array_equal(number(model.labels_), fresh.labels_)  # clusters keep their numbers
+    np.testing.assert_array_equal(number_by_first_member(model.labels_), fresh.labels_)  # clusters keep their numbers
     np.testing.assert_array_equal(model.p_value(np.arange(200), 230), fresh.p_value(np.arange(200), 230))
 
 

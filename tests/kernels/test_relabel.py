@@ -13,9 +13,9 @@ from scipy.spatial.distance import cdist
 
 from mcgta.kernels.evidence.relabel import best_path, log_density, own_distances, squared_distances, visit
 from mcgta.kernels.evidence.whitening import EXPONENTIAL, INDEPENDENT, MATERN
-from mcgta.selection.scoring import Gaussians, Prior, fit_clusters
-from mcgta.selection.scoring_data import Whitened
-from mcgta.selection.tails import GAUSSIAN, STUDENT_T, WITH_OUTLIERS, Tails
+from mcgta.selection.scoring.scored_labelling import Gaussians, Prior, fit_clusters
+from mcgta.selection.scoring.scoring_data import Whitened
+from mcgta.selection.scoring.tails import GAUSSIAN, STUDENT_T, WITH_OUTLIERS, Tails
 from naive import selection as naive
 
 SOME = settings(max_examples=25, derandomize=True, deadline=None)

@@ -12,7 +12,7 @@ import mcgta.selection.sampling
 import mcgta.selection.search as searching
 from mcgta import MCGTA, ChoiceWarning, evidence
 from mcgta.selection.sampling import sample_rows
-from mcgta.selection.scoring import score
+from mcgta.selection.scoring.scored_labelling import score
 from mcgta.selection.search import search
 
 pytestmark = pytest.mark.filterwarnings("ignore:semivariogram. no spherical model fits:UserWarning")

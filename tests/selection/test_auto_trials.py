@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mcgta.pipeline
-import mcgta.selection.auto
+import mcgta.selection.trials
 from mcgta import MCGTA, config_context
 from mcgta.clustering.dbscan import RADIUS_QUANTILES
 from mcgta.clustering.hdbscan import SIZES_IN_MIN_SAMPLES
@@ -133,7 +133,7 @@ def test_how_many_labellings_there_are_of_a_setting():
 
 @pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
 def test_of_many_observations_one_radius_is_looked_at(monkeypatch, clusterer):
-    monkeypatch.setattr(mcgta.selection.auto, "MAX_SEARCHED_ROWS", 100)
+    monkeypatch.setattr(mcgta.selection.trials, "MAX_SEARCHED_ROWS", 100)
     monkeypatch.setattr(
         type(get_clusterer(clusterer)), "proposals", lambda *_: pytest.fail("several radii are looked at")
     )

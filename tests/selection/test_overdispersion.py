@@ -5,9 +5,9 @@ import pytest
 
 from mcgta.datasets import make_series
 from mcgta.positions.reading import read_positions
-from mcgta.selection.overdispersion import BLOCK_ROWS, estimate_overdispersion
-from mcgta.selection.scoring import ScoredLabelling, fit_clusters, score
-from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.scoring.overdispersion import BLOCK_ROWS, estimate_overdispersion
+from mcgta.selection.scoring.scored_labelling import ScoredLabelling, fit_clusters, score
+from mcgta.selection.scoring.scoring_data import ScoringData
 
 
 def make_scoring_data(X, positions=None, groups=None):

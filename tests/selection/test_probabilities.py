@@ -20,10 +20,10 @@ from mcgta.selection.cluster_models import choose_rows, estimate_cluster_models
 from mcgta.selection.probabilities import membership_probabilities
 from mcgta.selection.relabelling import RELABEL_STEPS, Relabeller
 from mcgta.selection.sampling import sample_rows
-from mcgta.selection.scoring import fit_clusters, score
-from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.scoring.scored_labelling import fit_clusters, score
+from mcgta.selection.scoring.scoring_data import ScoringData
+from mcgta.selection.scoring.tails import Tails
 from mcgta.selection.search import search
-from mcgta.selection.tails import Tails
 from naive import selection as naive
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -11,9 +11,9 @@ from mcgta.datasets import make_regions
 from mcgta.kernels.evidence.shares import local_shares
 from mcgta.observations import sort_observations
 from mcgta.selection.region_overlap import OVERLAP_NEIGHBORS, _nearest, resolve_overlap
-from mcgta.selection.scoring import fit_clusters
-from mcgta.selection.scoring_data import ScoringData
-from mcgta.selection.tails import GAUSSIAN
+from mcgta.selection.scoring.scored_labelling import fit_clusters
+from mcgta.selection.scoring.scoring_data import ScoringData
+from mcgta.selection.scoring.tails import GAUSSIAN
 
 
 def plane(seed, count, mixing):

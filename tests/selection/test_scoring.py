@@ -7,16 +7,16 @@ import pytest
 from scipy.stats import multivariate_normal, multivariate_t
 
 from mcgta.positions.reading import read_positions
-from mcgta.selection.scoring import (
+from mcgta.selection.scoring.scored_labelling import (
     change_cost,
+    close_gaps,
     fit_clusters,
     label_code_length,
-    renumber,
     row_log_densities,
     score,
 )
-from mcgta.selection.scoring_data import ScoringData
-from mcgta.selection.tails import GAUSSIAN, STUDENT_T, Tails
+from mcgta.selection.scoring.scoring_data import ScoringData
+from mcgta.selection.scoring.tails import GAUSSIAN, STUDENT_T, Tails
 
 INDEPENDENT = np.zeros(2, dtype=np.int64)
 
@@ -53,8 +53,8 @@ def by_changes(labels, edges, groups, *, at_a_rate):
 def labellings(count):
     rng = np.random.default_rng(count)
     yield "segments", np.arange(count) * 3 // count
-    yield "dice", renumber(rng.integers(0, 3, count))
-    yield "a rare one", renumber((np.arange(count) % 17 == 3).astype(int))
+    yield "dice", close_gaps(rng.integers(0, 3, count))
+    yield "a rare one", close_gaps((np.arange(count) % 17 == 3).astype(int))
     yield "two", np.arange(count) * 2 // count
 
 
@@ -173,7 +173,7 @@ def test_rows_of_students_t_are_one_cluster_rather_than_two(seed):
     assert one.tails in STUDENT_T[2:]
     splits = {
         "halves": np.arange(300) // 150,
-        "dice": renumber(rng.integers(0, 2, 300)),
+        "dice": close_gaps(rng.integers(0, 2, 300)),
         "far": (size > np.quantile(size, 0.9)).astype(int),
         "sides": (X[:, 0] > np.median(X[:, 0])).astype(int),
         "calm": (np.convolve(size, np.ones(15) / 15, "same") > size.mean()).astype(int),

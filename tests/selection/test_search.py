@@ -13,8 +13,8 @@ from mcgta.datasets import make_regions
 from mcgta.positions.reading import read_positions
 from mcgta.selection.merging import merge_path
 from mcgta.selection.sampling import sample_rows
-from mcgta.selection.scoring import score
-from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.scoring.scored_labelling import score
+from mcgta.selection.scoring.scoring_data import ScoringData
 from mcgta.selection.search import (
     are_separated,
     best_by_n_clusters,

@@ -132,13 +132,13 @@ def test_features_that_do_not_vary_leave_nothing_to_search_for():
     ],
 )
 def test_bad_input_is_refused_before_the_search(monkeypatch, params, X, where, said):
-    monkeypatch.setattr(mcgta.fitting, "select", lambda *_, **__: pytest.fail("a search has begun"))
+    monkeypatch.setattr(mcgta.fitting, "select_where_open", lambda *_, **__: pytest.fail("a search has begun"))
     with pytest.raises(ValueError, match=said):
         MCGTA(**params).fit(X, **where)
 
 
 def test_what_does_not_fit_into_memory_is_refused_before_the_search(monkeypatch):
-    monkeypatch.setattr(mcgta.fitting, "select", lambda *_, **__: pytest.fail("a search has begun"))
+    monkeypatch.setattr(mcgta.fitting, "select_where_open", lambda *_, **__: pytest.fail("a search has begun"))
     with config_context(max_memory="1kB"), pytest.raises(MemoryError, match="max_memory"):
         MCGTA().fit(np.eye(50))
 

@@ -12,7 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.observations import align_positions, check_squares, read_features
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
@@ -102,7 +102,7 @@ class Baseline(ClusterMixin, BaseEstimator):
         task = Task(features[order], places.take(order), draw_seed(params.get("random_state", 0)), order)
         labels = np.empty(len(features), dtype=np.int64)
         labels[order] = self._label(task)
-        self.labels_ = number(labels)
+        self.labels_ = number_by_first_member(labels)
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self
 

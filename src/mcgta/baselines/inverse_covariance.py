@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from mcgta.baselines.base import K_RULE, Baseline, Task, standardise
 from mcgta.baselines.toeplitz_lasso import lasso_objectives, toeplitz_lasso
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.runtime.rules import INF, Rule
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
@@ -277,4 +277,4 @@ class InverseCovarianceClustering(Baseline):
         self.converged_ = best.converged
         self.gap_ = best.clusters.gap
         self.bic_ = problem.bic(best.labels, best.clusters)
-        return number(labels)
+        return number_by_first_member(labels)

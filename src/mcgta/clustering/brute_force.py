@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.clustering.neighbor_search import CloserPairs, Ordering, SpanningTree, find_roots, round_as_optics
 from mcgta.kernels.tree.rows import join_near, step_outside
 from mcgta.runtime.parallel import run, tiles
@@ -141,7 +141,7 @@ class BruteForceSearch:
                     comparisons += rows.size * cols.size
                 advance(1)
         labels = np.full(self.count, -1, dtype=np.int64)
-        labels[inside] = number(find_roots(parent)[inside])
+        labels[inside] = number_by_first_member(find_roots(parent)[inside])
         return labels, comparisons
 
     def border(self, eps: float, labels: Labels) -> tuple[Labels, int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.clustering.neighbor_search import NeighborSearch
 from mcgta.runtime.types import Array, Index, Labels, Mask
 
@@ -41,7 +41,7 @@ class Clustering:
     @classmethod
     def of_members(cls, labels: Labels, eps: float | None = None, *, comparisons: int = 0) -> Clustering:
         """Return a clustering whose members hold its clusters together; densities are left open."""
-        labels = number(labels)
+        labels = number_by_first_member(labels)
         inside = labels >= 0
         return cls(
             labels,
@@ -55,7 +55,7 @@ class Clustering:
     @classmethod
     def of_cores(cls, labels: Labels, core: Mask, eps: float, *, comparisons: int = 0) -> Clustering:
         """Return a clustering whose core rows hold its clusters together at a radius; densities are left open."""
-        labels = number(labels)
+        labels = number_by_first_member(labels)
         core = core & (labels >= 0)
         return cls(
             labels,

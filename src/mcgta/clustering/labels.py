@@ -11,7 +11,7 @@ import numpy as np
 from mcgta.runtime.types import Labels
 
 
-def number(labels: Labels) -> Labels:
+def number_by_first_member(labels: Labels) -> Labels:
     """Renumber clusters 0, 1, ... by their first member; negative labels become -1."""
     out = np.full(labels.shape, -1, dtype=np.int64)
     clustered = labels >= 0

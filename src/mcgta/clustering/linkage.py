@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mcgta.clustering.labels import number, small_to_noise
+from mcgta.clustering.labels import number_by_first_member, small_to_noise
 from mcgta.clustering.neighbor_search import CloserPairs, NeighborSearch
 from mcgta.kernels.tree.hierarchy import labels_at, single_linkage
 from mcgta.runtime.types import Array, Index, Labels
@@ -67,7 +67,7 @@ class SingleLinkage:
         """Return DBSCAN's labels for a radius."""
         cores = labels_at(self.linkage, self.core_distances, eps)
         labels, _ = self.search.border(eps, cores)
-        return number(small_to_noise(labels, min_cluster_size))
+        return number_by_first_member(small_to_noise(labels, min_cluster_size))
 
     def cut(self, n_clusters: int, *, min_cluster_size: int = 1) -> RadiusCut:
         """Return DBSCAN's labels at the merge height with exactly ``n_clusters`` clusters and the least noise.
@@ -108,7 +108,7 @@ class SingleLinkage:
         lowest = np.full(labels.size, labels.size)
         np.minimum.at(lowest, pairs.rows[near], labels[pairs.others[near]])
         attached = np.where(lowest < labels.size, lowest, labels)
-        return number(small_to_noise(attached, min_cluster_size))
+        return number_by_first_member(small_to_noise(attached, min_cluster_size))
 
     def _count_components(self, heights: Array, size: int) -> Index:
         """Return how many components of at least ``size`` core rows there are at each height."""

@@ -16,7 +16,7 @@ from mcgta.kernels.simd.compiled import native
 from mcgta.kernels.tree.build import bound_boxes, build_tree, spread_fans, turn_points
 from mcgta.runtime.types import Array, Index
 from mcgta.stages.dissimilarity.registry import names_where
-from mcgta.stages.loss import Loss
+from mcgta.stages.loss import PENALTIES, Loss
 
 RELATIVE_ROUNDING = 1e-12
 """What bounds and exact values may be off, in largest traces and radii."""
@@ -81,7 +81,7 @@ class Law(NamedTuple):
 def serves(loss: Loss) -> bool:
     """Tell whether a tree can be built for this loss."""
     measured = loss.positions.kind is not None or loss.beta == 0
-    return loss.dissimilarity.has_bounds and loss.penalty_kind != "no_hinge" and measured
+    return loss.dissimilarity.has_bounds and PENALTIES[loss.penalty_kind].hinged and measured
 
 
 def grow_tree(loss: Loss) -> ModelTree:
@@ -124,7 +124,8 @@ def workspace(loss: Loss) -> Array:
 
 def penalty_reach(loss: Loss, rounding: float) -> float:
     """Return the distance beyond which pairs are not penalised, given the rounding errors of distances."""
-    return loss.semivariogram.range_ * (1 + TIE) + rounding if loss.penalty_kind != "unconditional" else np.inf
+    within_range = PENALTIES[loss.penalty_kind].within_range
+    return loss.semivariogram.range_ * (1 + TIE) + rounding if within_range else np.inf
 
 
 def describe_loss(loss: Loss, largest_trace: float, eps: float, rounding: float | None = None) -> Law:

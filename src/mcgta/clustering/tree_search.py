@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.clustering.model_tree import ModelTree, describe_loss, grow_tree, penalty_reach, workspace
 from mcgta.clustering.neighbor_search import CloserPairs, Ordering, SpanningTree, find_roots, round_as_optics
 from mcgta.kernels.tree.build import bound_boxes
@@ -111,7 +111,7 @@ class TreeSearch:
                 before = int(place[0])
                 comparisons += connect(*self._trees, *law, room, inside, state, _STEPS_OF_A_CALL)
                 advance(before - int(place[0]))
-        return number(self._by_row(np.where(inside, find_roots(parent), -1))), comparisons
+        return number_by_first_member(self._by_row(np.where(inside, find_roots(parent), -1))), comparisons
 
     def border(self, eps: float, labels: Labels) -> tuple[Labels, int]:
         """Give rows without a cluster (-1) the lowest label of a clustered row within eps; and the pairs compared."""

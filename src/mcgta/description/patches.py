@@ -13,7 +13,7 @@ from mcgta.kernels.positions.metrics import EARTH_RADIUS, SPHERE, distance_table
 from mcgta.positions.metrics import Metric, SpaceTime
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.selection.scoring_data import nearest_neighbors
+from mcgta.selection.scoring.neighbor_graph import nearest_neighbors
 
 PATCH_NEIGHBORS = 8
 """Nearest other places that a place is joined with, where they share a cluster."""

@@ -18,7 +18,7 @@ from mcgta.kernels.positions import metrics as kernels
 from mcgta.positions.metrics import Metric
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.cached import cached_property
-from mcgta.runtime.types import Array, Index
+from mcgta.runtime.types import Array, Index, Mask
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +73,11 @@ class Positions(Archived):
     def is_chain(self) -> bool:
         """Whether positions are moments along time, so that neighbours are windows of rows in canonical order."""
         return self.metric.is_chain
+
+    @cached_property
+    def group_starts(self) -> Mask:
+        """(N,) whether a row is of another group than the one before it; of rows in canonical order, the first of its group."""
+        return np.r_[True, self.groups[1:] != self.groups[:-1]]
 
     @property
     def on_sphere(self) -> bool:

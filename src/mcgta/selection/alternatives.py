@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.observations import Observations
 from mcgta.runtime.types import Labels
 from mcgta.selection.auto import Selection
@@ -42,11 +42,11 @@ def list_alternatives(data: Observations, selection: Selection, names: Any) -> t
         labels = None
         difference = "all observations are one cluster"
         if scored is selection.best:
-            labels = number(selection.labels)
+            labels = number_by_first_member(selection.labels)
         elif scored.n_clusters == 1:
             labels = np.zeros(count, dtype=np.int64)
         elif scored.labels.size == count:
-            labels = number(scored.labels)
+            labels = number_by_first_member(scored.labels)
         if scored.n_clusters > 1:
             difference = tell_difference(data, listed[-1].labels, labels, names)
         log_evidence = scored.log_evidence(selection.choice.overdispersion)

@@ -9,8 +9,8 @@ import numpy as np
 
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.types import Array, Index
-from mcgta.selection.scoring import ScoredLabelling
-from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.scoring.scored_labelling import ScoredLabelling
+from mcgta.selection.scoring.scoring_data import ScoringData
 from mcgta.selection.search import MIXED_JOIN_COUNT_RATIO, SearchResult
 
 CLUSTERER = "clusterer"

@@ -29,9 +29,11 @@ from mcgta.selection.sampling import (
     MAX_SEARCHED_ROWS,
     sample_rows,
 )
-from mcgta.selection.scoring import Gaussians, change_cost, fit_clusters, own_squared_distances, score
-from mcgta.selection.scoring_data import CorrelationGrid, Scale, ScoringData, Whitened
-from mcgta.selection.tails import Tails
+from mcgta.selection.scoring.correlation_grid import CorrelationGrid
+from mcgta.selection.scoring.feature_scale import Scale
+from mcgta.selection.scoring.scored_labelling import Gaussians, change_cost, fit_clusters, own_squared_distances, score
+from mcgta.selection.scoring.scoring_data import ScoringData, Whitened
+from mcgta.selection.scoring.tails import Tails
 
 TYPICAL_QUANTILE = 0.99
 """Share of a cluster's observations that are as near to its centre as ``typical_distances`` says, or nearer."""
@@ -51,7 +53,7 @@ class ClusterModels(Archived):
     means : (K, d) of scaled features
     inverse_factors : (K, d, d) inverse Cholesky factors of the covariances
     log_roots : (K,) half the log determinants of the covariances
-    degrees_of_freedom, outlier_share, outlier_spread : of the tails; see :class:`mcgta.selection.tails.Tails`
+    degrees_of_freedom, outlier_share, outlier_spread : of the tails; see :class:`mcgta.selection.scoring.tails.Tails`
     log_shares : (K,) logs of the clusters' shares of all labelled observations
     typical_distances : (K,) squared Mahalanobis distance from a cluster's centre that 99 % of its observations do not exceed
     change_cost : nats of a change of label along time

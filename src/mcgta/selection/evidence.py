@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcgta.clustering.labels import number
+from mcgta.clustering.labels import number_by_first_member
 from mcgta.features import column_names
 from mcgta.observations import align_positions, check_columns, read_features, sort_observations
 from mcgta.positions.reading import read_groups, read_positions
@@ -17,10 +17,10 @@ from mcgta.runtime.rules import INF, Rule, check_value
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.choice import correlation_lengths
 from mcgta.selection.noise import NOISE_AS_CLUSTER, NOISE_ASSIGNED, score_with_noise
-from mcgta.selection.overdispersion import estimate_overdispersion
 from mcgta.selection.sampling import MAX_CHOSEN_ON_ALL_ROWS, MAX_SEARCHED_ROWS, sample_rows
-from mcgta.selection.scoring import ScoredLabelling
-from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.scoring.overdispersion import estimate_overdispersion
+from mcgta.selection.scoring.scored_labelling import ScoredLabelling
+from mcgta.selection.scoring.scoring_data import ScoringData
 from mcgta.selection.search import RANDOM_JOIN_COUNT_RATIO, count_joins
 from mcgta.settings import RULES
 
@@ -158,8 +158,8 @@ class Comparison:
         wide = max(len("labelling"), *map(len, self.names))
         said = [f"{'labelling':<{wide}}  clusters   noise  nats behind  log evidence"]
         said += [
-            f"{name:<{wide}}  {found.clusters:8d}  {found.noise_share:6.1%}  {behind:11.1f}  {found.log_evidence:12.1f}"
-            for name, found, behind in zip(self.names, self.evidences, self.nats, strict=True)
+            f"{name:<{wide}}  {each.clusters:8d}  {each.noise_share:6.1%}  {behind:11.1f}  {each.log_evidence:12.1f}"
+            for name, each, behind in zip(self.names, self.evidences, self.nats, strict=True)
         ]
         first = self.evidences[0]
         sample = f", scored on a sample of {first.scored} of {first.count} observations"
@@ -285,9 +285,9 @@ def compare_labellings(
     if overdispersion == "auto":
         first = max((each for ways in scored.values() for each in ways.values()), key=ScoredLabelling.log_evidence)
         overdispersion = estimate_overdispersion(prepared.scoring_data, first)
-    found = {name: _evidence(prepared, read[name], scored[name], float(overdispersion)) for name in read}
-    names = sorted(found, key=lambda name: -found[name].log_evidence)
-    return Comparison(tuple(names), tuple(found[name] for name in names), float(overdispersion))
+    evidences = {name: _evidence(prepared, read[name], scored[name], float(overdispersion)) for name in read}
+    names = sorted(evidences, key=lambda name: -evidences[name].log_evidence)
+    return Comparison(tuple(names), tuple(evidences[name] for name in names), float(overdispersion))
 
 
 def read_labelling(labels: Any, n_rows: int, name: str) -> Labels:
@@ -318,7 +318,7 @@ class _Prepared(NamedTuple):
     def part(self, labels: Labels) -> Labels:
         """Return the labels of those that are scored, given those (N,) of the user's rows."""
         # Numbered by their first rows, so that sums are the same to the last bit whatever the clusters are called.
-        return number(labels[self.order][self.rows])
+        return number_by_first_member(labels[self.order][self.rows])
 
 
 def _score(prepared: _Prepared, labels: Labels, noise: str) -> dict[str, ScoredLabelling]:
@@ -336,7 +336,7 @@ def _evidence(
     lengths[scoring_data.scale.columns] = correlation_lengths(scoring_data, best)
     part = prepared.part(labels)
     held = np.bincount(part[part >= 0], minlength=1)
-    small = int(((held > 0) & (held < scoring_data.d + 2)).sum())
+    small = int(((held > 0) & (held < scoring_data.min_cluster_rows)).sum())
     share = float((labels < 0).mean())
     return Evidence(
         log_evidence=float(best.log_evidence(overdispersion)),

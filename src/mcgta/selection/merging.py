@@ -7,8 +7,8 @@ import numpy as np
 from mcgta.kernels.evidence.cluster_evidence import merge_gains
 from mcgta.runtime.types import Labels
 from mcgta.selection.relabelling import Relabeller, absorb_small
-from mcgta.selection.scoring import ScoredLabelling, change_cost, renumber, score
-from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.scoring.scored_labelling import ScoredLabelling, change_cost, close_gaps, score
+from mcgta.selection.scoring.scoring_data import ScoringData
 
 _FEW_CLUSTERS = 8  # from where on correlations are found anew after each merge; tails are, there and at the start
 _FEW_ROUNDS = 4  # of relabelling after a merge into few clusters; otherwise there is one
@@ -67,4 +67,4 @@ def _merge_two(
         np.add.at(changes, tuple(scored.labels[scoring_data.edges].T), 1.0)
         gains += change_cost(len(scoring_data.edges), size) * (changes + changes.T)
     i, j = np.unravel_index(int(gains.argmax()), gains.shape)
-    return renumber(np.where(scored.labels == max(i, j), min(i, j), scored.labels))
+    return close_gaps(np.where(scored.labels == max(i, j), min(i, j), scored.labels))

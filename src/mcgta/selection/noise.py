@@ -9,9 +9,11 @@ from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.relabelling import Relabeller, absorb_small
 from mcgta.selection.sampling import LABELLED_AT_A_TIME_ROWS
-from mcgta.selection.scoring import ScoredLabelling, renumber, score
-from mcgta.selection.scoring_data import CorrelationGrid, Scale, ScoringData
-from mcgta.selection.tails import GAUSSIAN, Tails
+from mcgta.selection.scoring.correlation_grid import CorrelationGrid
+from mcgta.selection.scoring.feature_scale import Scale
+from mcgta.selection.scoring.scored_labelling import ScoredLabelling, close_gaps, score
+from mcgta.selection.scoring.scoring_data import ScoringData
+from mcgta.selection.scoring.tails import GAUSSIAN, Tails
 
 NOISE_AS_CLUSTER = "class"
 """Noise is a cluster of its own."""
@@ -37,7 +39,7 @@ def assign_noise(features: Array, places: Positions, labels: Labels) -> Labels:
         scale = scoring_data.scale
         grid = scoring_data.correlation_grid
         independent = np.zeros(scoring_data.d, dtype=np.int64)
-        tails = score(scoring_data, renumber(inside + 1), correlations=independent).tails
+        tails = score(scoring_data, close_gaps(inside + 1), correlations=independent).tails
         assigned[rows] = assign_noise_rows(scoring_data, inside, independent, tails)
     left = np.flatnonzero(assigned < 0)  # parts without any cluster
     if left.size:
@@ -71,7 +73,7 @@ def score_with_noise(
     Clusters of fewer than d + 2 rows, too few for a covariance, are noise. So few rows of noise are no cluster of their own,
     either, and go with the nearest that is in one. ``correlations`` and ``tails`` are those of :func:`score`.
     """
-    labels = small_to_noise(labels, scoring_data.d + 2)
+    labels = small_to_noise(labels, scoring_data.min_cluster_rows)
     noise = labels < 0
     as_cluster = absorb_small(scoring_data, labels + 1)
     scored = score(scoring_data, as_cluster, correlations=correlations, tails=tails)

@@ -12,7 +12,7 @@ from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.cluster_models import ClusterModels, cluster_shares
 from mcgta.selection.relabelling import POTTS_NEIGHBORS
 from mcgta.selection.sampling import LABELLED_AT_A_TIME_ROWS
-from mcgta.selection.scoring_data import LISTED_NEIGHBORS, nearest_neighbors
+from mcgta.selection.scoring.neighbor_graph import LISTED_NEIGHBORS, nearest_neighbors
 
 _MEAN_FIELD_SWEEPS = 20
 _STABLE_CHANGE = 1e-4  # of a probability
@@ -57,9 +57,8 @@ def forward_backward(clusters: ClusterModels, features: Array, places: Positions
         densities = clusters.relabeller(features[rows], places.take(rows)).series_log_densities(clusters.gaussians)
         for whole, part in zip((stay, enter), densities, strict=True):
             whole[start:stop] = part[start - begin :]
-    first = np.r_[True, places.groups[1:] != places.groups[:-1]]
     probabilities = np.empty((count, len(clusters)))
-    path_chances(stay, enter, first, clusters.change_cost, probabilities)
+    path_chances(stay, enter, places.group_starts, clusters.change_cost, probabilities)
     return probabilities
 
 

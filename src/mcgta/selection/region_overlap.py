@@ -15,9 +15,9 @@ from mcgta.kernels.evidence.shares import local_shares
 from mcgta.kernels.simd.compiled import native
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.relabelling import cluster_log_densities
-from mcgta.selection.scoring import Gaussians
-from mcgta.selection.scoring_data import ScoringData
-from mcgta.selection.tails import Tails
+from mcgta.selection.scoring.scored_labelling import Gaussians
+from mcgta.selection.scoring.scoring_data import ScoringData
+from mcgta.selection.scoring.tails import Tails
 
 OVERLAP_NEIGHBORS = (16, 30, 60, 120, 240)
 """Numbers of neighbours that are tried. Where the fewest predict best borders are sharp, and labels stay as they are."""

@@ -10,9 +10,9 @@ from mcgta.kernels.evidence.relabel import best_path, squared_distances, visit
 from mcgta.kernels.evidence.whitening import NEAR
 from mcgta.kernels.simd.compiled import native
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.selection.scoring import Gaussians, change_cost, fit_clusters, renumber
-from mcgta.selection.scoring_data import ScoringData, Whitened
-from mcgta.selection.tails import Tails
+from mcgta.selection.scoring.scored_labelling import Gaussians, change_cost, close_gaps, fit_clusters
+from mcgta.selection.scoring.scoring_data import ScoringData, Whitened
+from mcgta.selection.scoring.tails import Tails
 
 POTTS_NEIGHBORS = 8
 """Nearest rows whose labels count in a Potts model."""
@@ -49,7 +49,7 @@ class Relabeller:
 
     def relabel_until_stable(self, labels: Labels, rounds: int) -> Labels:
         """Relabel until nothing changes, or that many times. Clusters too small to have a covariance are given up."""
-        labels = renumber(labels)
+        labels = close_gaps(labels)
         for _ in range(rounds):
             if labels.max() == 0:
                 break
@@ -183,9 +183,9 @@ def potts_weight(neighbors: Index, own_labels: Labels, labels: Labels) -> float:
 
 def absorb_small(scoring_data: ScoringData, labels: Labels) -> Labels:
     """Renumber clusters, and give those too small to have a covariance, of fewer than d + 2 rows, to their neighbours."""
-    labels = renumber(labels)
+    labels = close_gaps(labels)
     counts = np.bincount(labels)
-    small = counts < scoring_data.d + 2
+    small = counts < scoring_data.min_cluster_rows
     if not small.any():
         return labels
     if small.all():
@@ -202,4 +202,4 @@ def absorb_small(scoring_data: ScoringData, labels: Labels) -> Labels:
             absorbed[rows] = int(np.argmax(np.where(small, 0, counts)))
             break
         absorbed[rows[some]] = absorbed[neighbors[rows[some], good[some].argmax(axis=1)]]
-    return renumber(absorbed)
+    return close_gaps(absorbed)

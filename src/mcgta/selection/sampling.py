@@ -9,7 +9,8 @@ from scipy.spatial import KDTree
 
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Index
-from mcgta.selection.scoring import renumber
+from mcgta.selection.scoring.neighbor_graph import cut_series
+from mcgta.selection.scoring.scored_labelling import close_gaps
 
 MAX_SEARCHED_ROWS = 5000
 """Observations up to which the search runs on all of them, and on a sample beyond."""
@@ -46,13 +47,11 @@ def sample_rows(
     if not places.is_chain:
         rows = np.sort(np.random.default_rng(seed).permutation(count)[:size])
         return rows, places.take(rows)
-    starts = np.r_[True, places.groups[1:] != places.groups[:-1]]
-    begin = np.maximum.accumulate(np.where(starts, np.arange(count), 0))
-    piece = np.cumsum(starts | ((np.arange(count) - begin) % PIECE_ROWS == 0)) - 1
+    piece = cut_series(places.group_starts, PIECE_ROWS)
     wanted = max(2, size * int(piece[-1] + 1) // count)  # more of them where series are shorter than a piece
     taken = np.unique(np.linspace(0, piece[-1], wanted).round().astype(int))
     rows = np.flatnonzero(np.isin(piece, taken))
-    groups = renumber(piece[rows])
+    groups = close_gaps(piece[rows])
     return rows, replace(places.take(rows), groups=groups, group_names=np.arange(groups[-1] + 1))
 
 

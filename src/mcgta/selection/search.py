@@ -11,7 +11,6 @@ from mcgta.positions.positions import Positions
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.merging import merge_down, merge_path
-from mcgta.selection.overdispersion import BLOCK_ROWS, estimate_overdispersion
 from mcgta.selection.region_overlap import resolve_overlap
 from mcgta.selection.relabelling import RELABEL_STEPS, Relabeller, absorb_small
 from mcgta.selection.sampling import (
@@ -23,8 +22,9 @@ from mcgta.selection.sampling import (
     nearest_rows,
     sample_rows,
 )
-from mcgta.selection.scoring import ScoredLabelling, fit_clusters, row_log_densities, score
-from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.scoring.overdispersion import BLOCK_ROWS, estimate_overdispersion
+from mcgta.selection.scoring.scored_labelling import ScoredLabelling, fit_clusters, row_log_densities, score
+from mcgta.selection.scoring.scoring_data import ScoringData
 from mcgta.selection.starts import START_CLUSTERS, initial_labellings, kmeans_labels, winsorize
 
 MIXED_JOIN_COUNT_RATIO = 0.5

@@ -15,8 +15,8 @@ from mcgta.kernels.evidence.grow import grow
 from mcgta.kernels.simd.compiled import native
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Labels
-from mcgta.selection.scoring import renumber
-from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.scoring.scored_labelling import close_gaps
+from mcgta.selection.scoring.scoring_data import ScoringData
 from mcgta.stages.local_models import fit_local_models
 from mcgta.stages.neighborhoods import find_neighborhoods
 
@@ -81,7 +81,7 @@ def grow_regions(scoring_data: ScoringData, points: Array, number: int) -> Label
     row, place = np.nonzero(listed >= 0)
     labels = np.empty(len(scoring_data), dtype=np.int64)
     grow(native(points), native(row, np.int64), native(listed[row, place], np.int64), number, labels)
-    return renumber(labels)
+    return close_gaps(labels)
 
 
 def initial_labellings(scoring_data: ScoringData, seed: int, *, number: int = START_CLUSTERS) -> Iterator[Start]:
@@ -90,7 +90,7 @@ def initial_labellings(scoring_data: ScoringData, seed: int, *, number: int = ST
     places = scoring_data.places
     sizes = np.bincount(places.groups)
     block = scoring_data.blocks(max(1, len(scoring_data) // number))
-    yield Start(renumber(block * number // max(number, int(block.max()) + 1)))
+    yield Start(close_gaps(block * number // max(number, int(block.max()) + 1)))
     if sizes.size <= START_CLUSTERS:  # regions keep to their group
         yield Start(grow_regions(scoring_data, X, 2 * number))
     largest = int(np.median(np.repeat(sizes, sizes)))

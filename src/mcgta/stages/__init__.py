@@ -10,7 +10,7 @@ place                     what it does                                          
 ``loss``                  dissimilarity plus the hinge penalty of pairs that fail the test       line 10
 ========================  =====================================================================  =================
 
-Beside them: ``lags`` and ``prior`` change what the local models are fitted on. Line 10 is in ``mcgta.clustering``. The
+Beside them: ``lags`` and ``prior`` change what the local models are fitted on. Line 11 is in ``mcgta.clustering``. The
 functions below are imported when they are first used.
 """
 

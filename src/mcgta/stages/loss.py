@@ -16,10 +16,34 @@ from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.within_clusters import pairs_within
 
-PENALTIES = ("within_range", "unconditional", "no_hinge")
-"""Which pairs are penalised; see :class:`Loss`."""
-
 _TILE_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Which pairs are penalised, and how.
+
+    Attributes
+    ----------
+    name : what users call it
+    within_range : whether only pairs within the range of the semivariogram are penalised
+    hinged : whether it is cut off at zero, so that the loss is never negative
+    """
+
+    name: str
+    within_range: bool = True
+    hinged: bool = True
+
+
+PENALTIES: dict[str, Penalty] = {
+    row.name: row
+    for row in (
+        Penalty("within_range"),
+        Penalty("unconditional", within_range=False),
+        Penalty("no_hinge", hinged=False),
+    )
+}
+"""The penalties by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +77,7 @@ class Loss:
     dissimilarity, positions, semivariogram : the stages before, for the same N observations
     beta : weight of the penalty; 0 leaves W alone
     margin : delta, in the unit of W
-    penalty_kind : which pairs are penalised: those "within_range", all ("unconditional"), or those within the range and
-        without cutting the penalty off at zero ("no_hinge"), so that the loss can be negative
+    penalty_kind : a name of ``PENALTIES``
     """
 
     dissimilarity: Dissimilarity
@@ -81,7 +104,7 @@ class Loss:
 
     def penalty(self, dissimilarity: Array, distance: Array) -> Array:
         """r(i, j), without beta (equations 9 and 10; without the range, equation 11)."""
-        if self.penalty_kind == "unconditional":
+        if not PENALTIES[self.penalty_kind].within_range:
             return self._exceeds(dissimilarity, distance)
         out = np.zeros(np.broadcast_shapes(dissimilarity.shape, distance.shape))
         near = distance <= self.semivariogram.range_ * (1 + TIE) + self.positions.rounding
@@ -90,7 +113,7 @@ class Loss:
 
     def _exceeds(self, dissimilarity: Array, distance: Array) -> Array:
         excess = dissimilarity - self.threshold(distance)
-        return excess if self.penalty_kind == "no_hinge" else np.maximum(excess, 0.0)
+        return np.maximum(excess, 0.0) if PENALTIES[self.penalty_kind].hinged else excess
 
     def between(self, rows: Index | slice, cols: Index | slice) -> Array:
         """Loss of each of ``rows`` with each of ``cols``, as a table."""

@@ -1,8 +1,8 @@
 """Units of features: what they are divided by before anything is compared.
 
 The evidence of a labelling does not depend on units: it is about features divided by their standard deviations
-(:class:`mcgta.selection.scoring_data.Scale`). Local models and the loss have units: W2 squared is in squared units of the
-features, which therefore have to share one. Features whose standard deviations differ more than tenfold are taken not
+(:class:`mcgta.selection.scoring.feature_scale.Scale`). Local models and the loss have units: W2 squared is in squared units of
+the features, which therefore have to share one. Features whose standard deviations differ more than tenfold are taken not
 to; each is then divided by its own, as for the evidence, and the penalty of the graphical lasso, the margin and the
 radius mean the same for all. Otherwise features are left as they are, since what is larger, such as the first of
 several principal components, may well count for more.

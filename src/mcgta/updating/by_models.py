@@ -56,16 +56,16 @@ def place_by_models(clusters: ClusterModels, X: Array, places: Positions, labels
     held = native(np.maximum(labels[order], -1), np.int64)
     if clusters.mixed:
         chances = softmax_rows(clusters.log_densities(features) + clusters.log_shares)
-        found = chances.argmax(axis=1)
+        assigned = chances.argmax(axis=1)
     elif positions.is_chain:
-        found, chances = _along(clusters, features, positions, held)
+        assigned, chances = _along(clusters, features, positions, held)
     else:
         chances = mean_field(clusters, features, positions, held, certain=True)
-        found = chances.argmax(axis=1)
+        assigned = chances.argmax(axis=1)
     back = np.empty(order.size, dtype=np.int64)
     back[order] = np.arange(order.size)
     new = back[np.flatnonzero(labels == -2)]
-    return Placed(np.asarray(found[new], dtype=np.int64), chances[new])
+    return Placed(np.asarray(assigned[new], dtype=np.int64), chances[new])
 
 
 def _along(clusters: ClusterModels, features: Array, positions: Positions, held: Labels) -> tuple[Labels, Array]:
@@ -73,9 +73,8 @@ def _along(clusters: ClusterModels, features: Array, positions: Positions, held:
     stay, enter = clusters.relabeller(features, positions).series_log_densities(clusters.gaussians)
     keep_to(stay, held)
     keep_to(enter, held)
-    first = np.r_[True, positions.groups[1:] != positions.groups[:-1]]
     labels = np.empty(held.size, dtype=np.int64)
-    best_path(stay, enter, first, clusters.change_cost, labels)
+    best_path(stay, enter, positions.group_starts, clusters.change_cost, labels)
     chances = np.empty(stay.shape)
-    path_chances(stay, enter, first, clusters.change_cost, chances)
+    path_chances(stay, enter, positions.group_starts, clusters.change_cost, chances)
     return labels, chances

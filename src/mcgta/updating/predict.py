@@ -14,7 +14,7 @@ from mcgta.positions.surroundings import Surroundings
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.selection.cluster_models import ClusterModels
-from mcgta.selection.scoring_data import LISTED_NEIGHBORS
+from mcgta.selection.scoring.neighbor_graph import LISTED_NEIGHBORS
 from mcgta.updating.by_density import place_by_density
 from mcgta.updating.by_models import Placed, SeriesContext, place_by_models
 from mcgta.updating.completing import complete_new

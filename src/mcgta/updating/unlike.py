@@ -8,7 +8,7 @@ from scipy.stats import chi2
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.selection.cluster_models import ClusterModels
-from mcgta.selection.tails import GAUSSIAN
+from mcgta.selection.scoring.tails import GAUSSIAN
 
 UNLIKE_SHARE = 0.1
 """Share of new observations, beyond the reach of 99 % of the fit's, from which on a warning says so."""

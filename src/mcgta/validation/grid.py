@@ -15,6 +15,7 @@ import numpy as np
 
 from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.runtime.rules import INF, Rule, suggest
+from mcgta.selection import trials
 from mcgta.settings import RULES, Settings, hashable, names_of
 from mcgta.stages.covariance import get_covariance
 
@@ -37,12 +38,15 @@ class Levels(NamedTuple):
     density: Values
 
 
-RELATIVE: dict[str, tuple[str, Rule]] = {
-    "margin_in_sills": ("margin", Rule(real=(-INF, INF))),
-    "min_samples_in_neighbors": ("min_samples", Rule(real=(0, INF), above=True)),
-    "eps_quantile": ("eps", Rule(real=(0, 1))),
+RELATIVE = {**trials.RELATIVE, "eps_quantile": "eps"}
+"""Ways to say a parameter relative to what a fit has found, and which parameter that is."""
+
+RELATIVE_RULES = {
+    "margin_in_sills": Rule(real=(-INF, INF)),
+    "min_samples_in_neighbors": Rule(real=(0, INF), above=True),
+    "eps_quantile": Rule(real=(0, 1)),
 }
-"""Ways to say a parameter relative to what a fit has found: which one, and what is allowed."""
+"""What each of these may be."""
 
 NEIGHBORS = (2 / 3, 1, 3 / 2)
 DEFAULTS: dict[str, tuple[Any, ...]] = {
@@ -124,12 +128,12 @@ def read_grids(grid: Any, params: Mapping[str, Any] | None, n_neighbors: int) ->
 
 
 def _complete(values: dict[str, tuple[Any, ...]], params: Mapping[str, Any] | None, n_neighbors: int) -> Grid:
-    for relative, (name, _) in RELATIVE.items():
+    for relative, name in RELATIVE.items():
         if relative in values and name in values:
             raise ValueError(f"grid has both {name} and {relative}, which says {name} in another way; use one of them")
     sizes = sorted({max(2, round(share * n_neighbors)) for share in NEIGHBORS})
     for name, default in {"n_neighbors": tuple(sizes), **DEFAULTS, "eps": None}.items():
-        plain = RELATIVE[name][0] if name in RELATIVE else name
+        plain = RELATIVE.get(name, name)
         if name in values or plain in values or (name == "eps" and "eps_quantile" in values):
             continue
         if params is not None and not _is_auto(params[plain]):
@@ -158,7 +162,7 @@ def _read_values(name: Any, values: Any) -> tuple[Any, ...]:
         )
     if isinstance(values, (str, bytes, Mapping)) or not np.iterable(values):
         raise ValueError(f"grid[{name!r}]={values!r} must be a list of the values to try, such as [{values!r}]")
-    rule = RELATIVE[name][1] if name in RELATIVE else RULES[name]
+    rule = RELATIVE_RULES[name] if name in RELATIVE_RULES else RULES[name]
     # Radii are read off one tree, so they are numbers.
     rule = replace(rule, words=tuple(word for word in rule.words if word != "auto"), level=rule.level and name != "eps")
     plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)

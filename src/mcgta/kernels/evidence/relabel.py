@@ -104,7 +104,7 @@ def best_path(stay: Any, enter: Any, first: Any, cost: float, labels: Any) -> No
 
 @helper
 def log_density(distance: float, d: int, freedom: float, share: float, spread: float) -> float:
-    """Log density at a squared distance; see :class:`mcgta.selection.tails.Tails`."""
+    """Log density at a squared distance; see :class:`mcgta.selection.scoring.tails.Tails`."""
     if freedom < math.inf:
         level = math.lgamma(0.5 * (freedom + d)) - math.lgamma(0.5 * freedom) - 0.5 * d * math.log(math.pi * freedom)
         return level - 0.5 * (freedom + d) * math.log1p(distance / freedom)

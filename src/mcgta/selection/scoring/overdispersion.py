@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mcgta.runtime.types import Array, Index
-from mcgta.selection.scoring import ScoredLabelling, fit_clusters, renumber
-from mcgta.selection.scoring_data import ScoringData
+from mcgta.selection.scoring.scored_labelling import ScoredLabelling, close_gaps, fit_clusters
+from mcgta.selection.scoring.scoring_data import ScoringData
 
 BLOCK_ROWS = (40, 80, 160)
 """Observations of the blocks that scores are summed over."""
@@ -40,7 +40,7 @@ def _variance_ratio(scoring_data: ScoringData, scores: list[tuple[Index, Array]]
     summed = np.zeros(scores[0][1].shape[1])
     single = np.zeros_like(summed)
     for rows, part in scores:
-        block = renumber(blocks[rows])
+        block = close_gaps(blocks[rows])
         held = np.bincount(block)
         spread = 1.0 - float((held**2).sum()) / rows.size**2  # what centring takes away
         if spread < 0.5 or rows.size < 3 * scoring_data.d:

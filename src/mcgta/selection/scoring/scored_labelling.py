@@ -14,8 +14,8 @@ from mcgta.kernels.evidence.whitening import profile
 from mcgta.kernels.simd.compiled import native
 from mcgta.runtime.cached import cached_property
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.selection.scoring_data import ScoringData, Whitened
-from mcgta.selection.tails import GAUSSIAN, STUDENT_T, WITH_OUTLIERS, Tails
+from mcgta.selection.scoring.scoring_data import ScoringData, Whitened
+from mcgta.selection.scoring.tails import GAUSSIAN, STUDENT_T, WITH_OUTLIERS, Tails
 
 _TAIL_STEPS = 3  # of fitting tails, each with the weights of the one before
 _COARSE_STRENGTHS = STRENGTHS[1::2]
@@ -113,7 +113,7 @@ class ScoredLabelling:
         return value if math.isfinite(value) else -math.inf
 
 
-def renumber(labels: Labels) -> Labels:
+def close_gaps(labels: Labels) -> Labels:
     """Number clusters 0, 1, ... without gaps, in their order."""
     present = np.bincount(labels) > 0
     return np.asarray((np.cumsum(present) - 1)[labels], dtype=np.int64)
@@ -123,7 +123,7 @@ def score(
     scoring_data: ScoringData, labels: Labels, *, correlations: Index | None = None, tails: Tails | None = None
 ) -> ScoredLabelling:
     """Score a labelling, by the correlations and the tails that explain most, or by those given."""
-    labels = renumber(labels)
+    labels = close_gaps(labels)
     counts = np.bincount(labels).astype(np.float64)
     if correlations is None:
         by_all = scoring_data.whiten(labels)

@@ -1,0 +1,1 @@
+"""The evidence of a labelling, and what it is computed from."""
