@@ -1,13 +1,15 @@
 """Traces one small default fit and draws its walk through the package: ``python docs/walk.py`` writes docs/images/walk.svg.
 
 The walk goes down three levels of calls above the kernels. Each step stands in the column of its part of the package; a line
-that changes column is a change of layer. It also prints how many functions, files and changes of layer the whole fit passes.
+that changes column is a change of layer. It also prints how many functions, files and changes of layer the whole fit passes,
+and with ``--list`` which functions, with the number of their calls.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -54,13 +56,12 @@ class Walk:
     Attributes
     ----------
     steps : the first three levels, in order
-    functions, files : all that were passed, above kernels
+    calls : how often each function above kernels was called, by its file and name
     changes : of the part of the package in the first three levels
     """
 
     steps: list[Step] = field(default_factory=list)
-    functions: set[tuple[str, str]] = field(default_factory=set)
-    files: set[str] = field(default_factory=set)
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
     changes: int = 0
     _stack: list[str | None] = field(default_factory=list)
 
@@ -71,7 +72,8 @@ class Walk:
             return
         part = path.relative_to(ROOT).parts[0].removesuffix(".py")
         name = frame.f_code.co_qualname
-        visible = part not in HIDDEN and "<" not in name.rsplit(".", 1)[-1] and "__" not in name and "work" not in name
+        is_named = "<" not in name.rsplit(".", 1)[-1]  # not a lambda or a comprehension
+        visible = part not in HIDDEN and is_named and "__" not in name
         if event == "return" and self._stack:
             self._stack.pop()
         if event != "call":
@@ -80,8 +82,8 @@ class Walk:
         self._stack.append(part if visible else None)
         if part == "kernels":
             return
-        self.functions.add((str(path), name))
-        self.files.add(str(path))
+        if is_named:
+            self.calls[str(path.relative_to(ROOT)), name] += 1
         if visible and len(above) < DEPTH:
             self.changes += bool(above) and above[-1] != part
             self._add(Step(part, name, len(above)))
@@ -145,10 +147,14 @@ def main() -> None:
     """Draw the walk, and say what it passes."""
     walk = trace()
     PICTURE.write_text(draw(walk))
-    print(  # noqa: T201 - this is what it is run for
-        f"{len(walk.functions)} functions in {len(walk.files)} files above kernels; {walk.changes} changes of layer in the "
-        f"first {DEPTH} levels"
-    )
+    files = {path for path, _ in walk.calls}
+    lines = [
+        f"{len(walk.calls)} functions in {len(files)} files above kernels; {walk.changes} changes of layer in the first "
+        f"{DEPTH} levels"
+    ]
+    if "--list" in sys.argv:
+        lines += [f"{path:<44} {name:<44} {number}" for (path, name), number in sorted(walk.calls.items())]
+    print("\n".join(lines))  # noqa: T201 - this is what it is run for
 
 
 if __name__ == "__main__":

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mcgta.clustering.condensed_tree import CondensedTree
-from mcgta.clustering.membership import Membership
 from mcgta.description import Description, describe
 from mcgta.features import text_column_names
 from mcgta.fit import Fit
+from mcgta.fitted_attributes import FittedAttributes
 from mcgta.fitting import fit_observations
 from mcgta.frames import CallerFrame
 from mcgta.inference.pair_test import GoodnessOfFit, PairTest, goodness_of_fit, p_values, pair_test
@@ -24,8 +21,7 @@ from mcgta.plot.overview import overview
 from mcgta.provenance import Provenance
 from mcgta.refit import labels_for, labels_with, refit
 from mcgta.runtime.archive import Archived
-from mcgta.runtime.parallel import threads
-from mcgta.runtime.progress import reporting
+from mcgta.runtime.methods import with_threads_and_progress
 from mcgta.runtime.rules import Rule, check_value, read_level
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
@@ -34,32 +30,8 @@ from mcgta.settings import Settings, check_testable
 from mcgta.updating.append import append
 from mcgta.updating.predict import predict, predict_probabilities
 
-Result = TypeVar("Result")
 
-
-def _with_threads_and_progress(method: Callable[..., Result]) -> Callable[..., Result]:
-    """Run a method on the threads of its estimator, with its display of progress."""
-
-    @wraps(method)
-    def work(self: MCGTA, *args: Any, **options: Any) -> Result:
-        with threads(self.n_jobs), reporting(self.progress):
-            return method(self, *args, **options)
-
-    return work
-
-
-def _fitted(text: str, read: Callable[[Fit], Any]) -> Any:
-    """Return an attribute that is read off the fit."""
-
-    @_with_threads_and_progress
-    def get(self: MCGTA) -> Any:
-        check_is_fitted(self)
-        return read(self._fit)
-
-    return property(get, doc=text)
-
-
-class MCGTA(ClusterMixin, BaseEstimator, Archived):
+class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
     """Metric-constrained model-based clustering by goodness-of-fit tests with autocorrelation.
 
     Each observation gets a Gaussian model, fitted on its neighbours in position. Pairs are compared by the squared
@@ -171,7 +143,6 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     2
     """
 
-    _fit: Fit
     _frame: CallerFrame
 
     # What scikit-learn routes to these methods, where its metadata routing is enabled.
@@ -234,7 +205,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
     # ------------------------------------------------------------------ fitting
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def fit(self, X: Any, y: Any = None, *, positions: Any = None, groups: Any = None) -> Self:
         """Cluster the observations.
 
@@ -261,7 +232,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         self._frame = CallerFrame.of(X)
         return self
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def refit(self, *, local_models: Any = None, **params: Any) -> Self:
         """Cluster the same observations with other settings of the loss, the clusterer or the labels; return a new estimator.
 
@@ -275,7 +246,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_is_fitted(self)
         return self._with_fit(refit(self._fit, params, local_models), self._frame)
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def append(self, X: Any, *, positions: Any = None, groups: Any = None, refresh: bool = False) -> Self:
         """Add observations to the fit, at the end of a series or anywhere else, and label all of them again.
 
@@ -313,8 +284,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """
         check_is_fitted(self)
         check_value("refresh", refresh, Rule(flag=True))
-        features = read_features(self, X, missing=self._fit.asked.missing, reset=False)
-        places = align_positions(X, positions, groups, metric=self._fit.data.positions.metric)
+        features, places = self._read_new(X, positions, groups)
         self._fit = append(self._fit, features, places, groups, refresh=bool(refresh))
         self._frame = self._frame.followed_by(CallerFrame.of(X))
         return self
@@ -328,7 +298,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
     # ------------------------------------------------------------------ other labels
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def dbscan_clustering(self, eps: Any) -> Labels:
         """Return the labels that DBSCAN with a radius would give, all else being equal; far cheaper than a fit.
 
@@ -339,7 +309,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_value("eps", eps, Rule(real=(0, np.inf)))
         return labels_with(self._fit, float(eps))
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def labels_for(self, n_clusters: Any) -> Labels:
         """Return the best labelling with some number of clusters, by evidence.
 
@@ -353,7 +323,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
     # ------------------------------------------------------------------ new observations
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def predict(self, X: Any, *, positions: Any = None, groups: Any = None, return_probabilities: bool = False) -> Any:
         """Return the cluster of new observations, by the rule that made the labels; -1 for noise.
 
@@ -373,25 +343,23 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """
         check_is_fitted(self)
         check_value("return_probabilities", return_probabilities, Rule(flag=True))
-        features = read_features(self, X, missing=self._fit.asked.missing, reset=False)
-        places = align_positions(X, positions, groups, metric=self._fit.data.positions.metric)
-        found = predict(self._fit, features, places, groups, with_strengths=bool(return_probabilities))
-        return (found.labels, found.strengths) if return_probabilities else found.labels
+        features, places = self._read_new(X, positions, groups)
+        prediction = predict(self._fit, features, places, groups, with_strengths=bool(return_probabilities))
+        return (prediction.labels, prediction.strengths) if return_probabilities else prediction.labels
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def predict_proba(self, X: Any, *, positions: Any = None, groups: Any = None) -> Array:
         """Return how probable each cluster is for new observations, (M, K), by the clusters' models; see :meth:`predict`.
 
         Rows that are left out because a value is missing have 0 throughout.
         """
         check_is_fitted(self)
-        features = read_features(self, X, missing=self._fit.asked.missing, reset=False)
-        places = align_positions(X, positions, groups, metric=self._fit.data.positions.metric)
+        features, places = self._read_new(X, positions, groups)
         return predict_probabilities(self._fit, features, places, groups)
 
     # ------------------------------------------------------------------ tests
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def pair_test(self, i: Any, j: Any) -> PairTest:
         """Test whether observations ``i`` and ``j`` differ no more than is expected at their distance."""
         check_is_fitted(self)
@@ -400,7 +368,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
             raise ValueError(f"i={i!r} and j={j!r} must be single rows")
         return pair_test(self._fit.derived.prepared.loss, int(rows[0]), int(rows[1]))
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def p_value(self, i: Any, j: Any) -> Any:
         """Return how probable a W2 squared as large as that of observations ``i`` and ``j`` is if they come from one Gaussian.
 
@@ -435,7 +403,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         values = p_values(derived.prepared.loss, derived.significance, one.ravel(), two.ravel()).reshape(one.shape)
         return float(values) if values.ndim == 0 else values
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def goodness_of_fit(self, level: Any = None) -> GoodnessOfFit:
         """Count the pairs within clusters that pass the test, by distance. All of them are compared, however many there are.
 
@@ -455,7 +423,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
 
     # ------------------------------------------------------------------ what a fit has found
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def to_frame(self) -> Any:
         """Return the result as a frame: ``cluster``, ``probability`` and ``is_noise`` of each row.
 
@@ -477,7 +445,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         columns = {"cluster": labels, "probability": self.probabilities_, "is_noise": labels < 0}
         return self._frame.make(columns)
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def describe(self) -> Description:
         """Describe the clusters: size, what sets each apart with effect sizes, spells or places, and typical rows.
 
@@ -498,7 +466,7 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_is_fitted(self)
         return describe(self._fit)
 
-    @_with_threads_and_progress
+    @with_threads_and_progress
     def plot(self, ax: Any = None) -> Any:
         """Draw when or where clusters are: a timeline along time, a map in space; see :mod:`mcgta.plot` for other plots.
 
@@ -515,135 +483,6 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         """
         check_is_fitted(self)
         return overview(self._fit, ax)
-
-    fitted_ = _fitted("The whole Fit: observations, results of Algorithm 1, labelling and its rule.", lambda fit: fit)
-    labels_ = _fitted(
-        "(N,) cluster of each row, -1 for noise and rows that were left out; numbered by first member in order of group, "
-        "position and features.",
-        lambda fit: fit.labels,
-    )
-    labels_source_ = _fitted(
-        'Where labels come from: "clusterer" (Algorithm 1), or "evidence" (cluster models that the search preferred).',
-        lambda fit: fit.labelling.source,
-    )
-    probabilities_ = _fitted(
-        "(N,) strength of membership in [0, 1]: by density, or the probability of the own cluster; 0 for noise.",
-        lambda fit: fit.to_user(fit.derived.strengths, 0.0),
-    )
-    membership_probabilities_ = _fitted(
-        "(N, K) how probable each cluster is for each observation, noise too, by the clusters' models; rows sum to one, or "
-        "are 0 where they were left out.",
-        lambda fit: fit.to_user(fit.derived.probabilities, 0.0),
-    )
-    n_clusters_ = _fitted("Number of clusters.", lambda fit: fit.labelling.n_clusters)
-    noise_share_ = _fitted(
-        "Share of rows labelled -1: noise, and rows that were left out.", lambda fit: float(np.mean(fit.labels < 0))
-    )
-    failed_ = _fitted(
-        "dict of row -> reason, for rows without a model, which are labelled noise: it could not be fitted, or a value is "
-        "missing.",
-        lambda fit: fit.user_failed,
-    )
-    missing_ = _fitted(
-        "What was missing, and left out or imputed; None where nothing was. ``print(model.missing_)``.",
-        lambda fit: fit.missing,
-    )
-    choice_ = _fitted(
-        'What was chosen without labels, and why; None without a search, such as with ``eps``, or with ``refine`` "none" or '
-        '"noise" beyond 50,000 observations, and after ``append`` to labels of the clusterer. ``print(model.choice_)``.',
-        lambda fit: fit.choice,
-    )
-    alternatives_ = _fitted(
-        "The best labelling of each number of clusters that the search looked at, fewest first; see :meth:`labels_for`.",
-        lambda fit: fit.user_alternatives,
-    )
-    changed_share_ = _fitted(
-        "Share of the observations whose cluster the last :meth:`append` has changed; NaN before one.",
-        lambda fit: fit.changed_share,
-    )
-    cluster_models_ = _fitted(
-        "Models of the clusters: centres, covariances, dependence and tails; None without clusters.",
-        lambda fit: fit.derived.cluster_models,
-    )
-    local_models_ = _fitted(
-        "LocalModels of the observations, in the units of X; None for a dissimilarity of features.",
-        lambda fit: fit.user_models,
-    )
-    semivariogram_ = _fitted("The fitted Semivariogram, with range, sill and nugget.", lambda fit: fit.semivariogram)
-    positions_ = _fitted("Positions of the rows; NaN where they are missing.", lambda fit: fit.user_positions)
-    prior_ = _fitted("The global mixture, in the units of X; None without a prior.", lambda fit: fit.user_prior)
-    objective_ = _fitted(
-        "The paper's total loss of the labelling and its two parts, over all pairs within clusters, each of which is compared.",
-        lambda fit: fit.derived.objective,
-    )
-    backend_ = _fitted(
-        "How neighbours were searched for, why, and how many pairs were compared.", lambda fit: fit.backend
-    )
-    n_neighbors_ = _fitted("Size of the neighbourhoods.", lambda fit: fit.data.n_neighbors)
-    min_samples_ = _fitted("Observations that make an observation core.", lambda fit: fit.min_samples)
-    eps_ = _fitted("The radius; NaN where the clusterer has none.", lambda fit: fit.labelling.eps)
-    beta_ = _fitted("Weight of the penalty.", lambda fit: float(fit.settings.beta))
-    margin_ = _fitted("The margin.", lambda fit: fit.margin)
-    dissimilarity_ = _fitted("How pairs were compared.", lambda fit: fit.settings.dissimilarity)
-    dissimilarity_error_ = _fitted(
-        'Typical sampling error of "js" and "tv"; 0 for others, which are exact.',
-        lambda fit: fit.derived.dissimilarity_error,
-    )
-    n_features_in_ = _fitted("Number of features.", lambda fit: int(fit.data.raw.shape[1]))
-
-    @property
-    def feature_names_in_(self) -> Any:
-        """Names of the features, where X had text for all of them."""
-        check_is_fitted(self)
-        return _where_there(self._fit.names, "feature_names_in_", "X had no names for its features")
-
-    @property
-    def core_sample_indices_(self) -> Index:
-        """Rows of DBSCAN's core observations, or of all clustered ones for other clusterers; of labels by the clusterer."""
-        check_is_fitted(self)
-        rule = self._fit.labelling.rule
-        anchors = rule.anchors if isinstance(rule, Membership) else None
-        rows = _where_there(
-            anchors, "core_sample_indices_", "labels were chosen by evidence, and have no core observations"
-        )
-        return np.sort(self._fit.data.user_rows[rows])
-
-    @property
-    def ordering_(self) -> Index:
-        """(N,) rows in the order in which OPTICS visits them, those without a model last."""
-        check_is_fitted(self)
-        fit = self._fit
-        ordering = _where_there(fit.labelling.ordering, "ordering_", "there is one with clusterer='optics' only")
-        rows = fit.data.user_rows[fit.kept]
-        return np.concatenate([rows[ordering], np.array(sorted(fit.user_failed), dtype=rows.dtype)])
-
-    @property
-    def reachability_(self) -> Array:
-        """(N,) reachability of each row, as scikit-learn's OPTICS has it; infinite for rows without a model."""
-        check_is_fitted(self)
-        fit = self._fit
-        reached = _where_there(fit.labelling.reachability, "reachability_", "there is one with clusterer='optics' only")
-        reachability = np.full(fit.n_rows, np.inf)
-        reachability[fit.data.user_rows[fit.kept]] = reached
-        return reachability
-
-    @property
-    @_with_threads_and_progress
-    def single_linkage_tree_(self) -> Array:
-        """Merges of core observations with growing radius, as SciPy writes a linkage, over the rows with a model."""
-        check_is_fitted(self)
-        linkage = self._fit.derived.linkage
-        return np.empty((0, 4)) if linkage is None else linkage.linkage.copy()
-
-    @property
-    @_with_threads_and_progress
-    def condensed_tree_(self) -> CondensedTree:
-        """The condensed tree of HDBSCAN over the rows with a model, whatever the clusterer is."""
-        check_is_fitted(self)
-        tree: CondensedTree = _where_there(
-            self._fit.derived.condensed_tree, "condensed_tree_", "fewer observations have a model than min_samples"
-        )
-        return tree
 
     # ------------------------------------------------------------------ for scikit-learn, files and pickles
 
@@ -671,6 +510,11 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
     def _from_archive_state(cls, state: dict[str, Any]) -> Self:
         return cls._with_fit(read_fit(state))
 
+    def _read_new(self, X: Any, positions: Any, groups: Any) -> tuple[Array, Any]:
+        """Check the features of new observations against those of the fit; return them, and the positions to read."""
+        features = read_features(self, X, missing=self._fit.asked.missing, reset=False)
+        return features, align_positions(X, positions, groups, metric=self._fit.data.positions.metric)
+
     def _compared_rows(self, name: str, rows: Any) -> Index:
         """Check rows of observations with a model; return their places in the loss."""
         given = np.asarray(rows)
@@ -693,12 +537,6 @@ class MCGTA(ClusterMixin, BaseEstimator, Archived):
         check_value("level", level, Rule(real=(0, 1), above=True, below=True, level=True))
         check_testable(self._fit.settings, f"level={level!r} is a significance level")
         return read_level(level) or float(level)
-
-
-def _where_there(value: Any, name: str, why_not: str) -> Any:
-    if value is None:
-        raise AttributeError(f"{name} is not available: {why_not}")
-    return value
 
 
 def _warn_of_positions_as_target(y: Any) -> None:
