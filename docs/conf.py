@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import mcgta
+from mcgta.kernels.simd.compiled import compile_quietly
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -57,4 +58,5 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
     "matplotlib_animations": False,
 }
+compile_quietly()  # the first build on a machine gives the same pages as the next
 warnings.simplefilter("ignore", mcgta.ChoiceWarning)  # pages print choice_, which has the same words

@@ -38,13 +38,19 @@ north = terrain["ymax"] - terrain["dy"] * np.arange(len(height))
 east = terrain["xmin"] + terrain["dx"] * np.arange(height.shape[1])
 
 down = np.gradient(height, METRES_PER_DEGREE * terrain["dy"], axis=0)
-across = np.gradient(height, METRES_PER_DEGREE * terrain["dx"] * np.cos(np.radians(north.mean())), axis=1)
+across = np.gradient(
+    height, METRES_PER_DEGREE * terrain["dx"] * np.cos(np.radians(north.mean())), axis=1
+)
 slope = np.degrees(np.arctan(np.hypot(down, across)))
 
 
 def squares(grid: np.ndarray) -> np.ndarray:
     """Return the values of each square as a row."""
-    return grid.reshape(n_rows, SIDE, n_columns, SIDE).transpose(0, 2, 1, 3).reshape(n_rows * n_columns, -1)
+    return (
+        grid.reshape(n_rows, SIDE, n_columns, SIDE)
+        .transpose(0, 2, 1, 3)
+        .reshape(n_rows * n_columns, -1)
+    )
 
 
 X = pd.DataFrame(
@@ -55,7 +61,9 @@ X = pd.DataFrame(
     }
 )
 longitude, latitude = np.meshgrid(east, north)
-positions = pd.DataFrame({"longitude": squares(longitude).mean(axis=1), "latitude": squares(latitude).mean(axis=1)})
+positions = pd.DataFrame(
+    {"longitude": squares(longitude).mean(axis=1), "latitude": squares(latitude).mean(axis=1)}
+)
 print(X.round(2).head(3))
 
 # %%
@@ -81,20 +89,29 @@ figure, axes = plt.subplots(1, 2, figsize=(10, 5.2), layout="constrained")
 for ax in axes:
     ax.imshow(relief, cmap="gray", extent=extent)
 axes[0].set(ylabel="latitude", title="the land, lit from the north-west")
-axes[1].imshow(found, cmap=ListedColormap(colours), extent=extent, alpha=0.6, interpolation="nearest")
+axes[1].imshow(
+    found, cmap=ListedColormap(colours), extent=extent, alpha=0.6, interpolation="nearest"
+)
 axes[1].set_title("the landforms found")
-stretch = 1 / np.cos(np.radians(north.mean()))  # a degree of latitude is longer than one of longitude
+stretch = 1 / np.cos(
+    np.radians(north.mean())
+)  # a degree of latitude is longer than one of longitude
 for ax in axes:
     ax.set(aspect=stretch, xlabel="longitude", xticks=[-84.4, -84.3, -84.2, -84.1])
-handles = [Patch(color=colour, label=f"cluster {cluster}") for cluster, colour in enumerate(colours)]
+handles = [
+    Patch(color=colour, label=f"cluster {cluster}") for cluster, colour in enumerate(colours)
+]
 axes[1].legend(handles=handles, loc="lower right")
 
 # %%
 # What sets them apart
 # --------------------
-# ``describe`` compares each cluster with the rest.
+# ``describe`` compares each cluster with the rest, and ``plot.profiles`` draws it.
+
+from mcgta import plot
 
 print(model.describe())
+plot.profiles(model)
 
 # %%
 # Is it real?
@@ -103,7 +120,8 @@ print(model.describe())
 
 from mcgta import stability
 
-print(stability(model))
+again = stability(model)
+print(again)
 
 # %%
 # Mountains and valley come again. The plateau is doubtful: it lies at the edge, so most of it is missing whenever that part
@@ -121,6 +139,11 @@ print(f"{model.semivariogram_.range_ / 1000:.1f} km")
 assert model.n_clusters_ == 3
 mountains = int(X.groupby(model.labels_)["log relief"].mean().argmax())
 valley = int(X.groupby(model.labels_)["height"].mean().argmin())
+plateau = 3 - mountains - valley
 assert (found[-5:, :20] == mountains).mean() > 0.95, "mountains in the south-west"
 assert (found[-15:, -10:] == valley).mean() > 0.95, "a valley in the south-east"
+assert found[0, 0] == plateau, "the plateau on one side of the mountains"
+assert found[0, -1] == plateau, "and on the other"
+assert again.verdicts[plateau] == "doubtful"
+assert "doubtful" not in (again.verdicts[mountains], again.verdicts[valley])
 # sphinx_gallery_end_ignore

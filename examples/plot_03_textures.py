@@ -44,7 +44,9 @@ picture = np.choose(parts, photographs)
 def strength(values: np.ndarray) -> np.ndarray:
     """Return the logarithm of the mean square of each square of the picture."""
     n_squares = size // SIDE
-    return np.log((values**2).reshape(n_squares, SIDE, n_squares, SIDE).mean(axis=(1, 3)).ravel() + 1e-5)
+    return np.log(
+        (values**2).reshape(n_squares, SIDE, n_squares, SIDE).mean(axis=(1, 3)).ravel() + 1e-5
+    )
 
 
 fine = strength(picture - gaussian(picture, 1))
@@ -109,4 +111,7 @@ assert model.n_clusters_ == 3
 assert scores["mcgta"] > 0.8
 assert max(scores["k-means"], scores["mixture of Gaussians"]) < 0.4
 assert smaller.n_clusters_ == 2
+finer = parts[SIDE // 2 :: SIDE, SIDE // 2 :: SIDE].ravel()
+brick = np.bincount(smaller.labels_[finer == 0]).argmax()
+assert (smaller.labels_[finer != 0] != brick).mean() > 0.8, "grass and gravel go together"
 # sphinx_gallery_end_ignore

@@ -40,14 +40,9 @@ print(model.choice_)
 # %%
 # The picture
 # -----------
+# ``plot`` draws the states along time, and below them the features that differ most.
 
-figure, axes = plt.subplots(len(BRANCHES), 1, figsize=(9, 7), sharex=True, layout="constrained")
-colours = [cluster_color(label) for label in model.labels_]
-for ax, branch in zip(axes, BRANCHES, strict=True):
-    ax.axhline(0, color="#999999", lw=0.6)
-    ax.bar(changes.index, changes[branch], width=28, color=colours)
-    ax.set_title(branch.replace("_", " "), fontsize=9, loc="left")
-figure.supylabel("change [% a month]")
+model.plot()
 
 # %%
 # One spell sets itself apart:
@@ -62,6 +57,14 @@ print(f"{spell[0]:%B %Y} to {spell[-1]:%B %Y}, {len(spell)} months")
 
 print(changes.groupby(model.labels_).mean().round(2).T)
 
+figure, axes = plt.subplots(len(BRANCHES), 1, figsize=(9, 7), sharex=True, layout="constrained")
+colours = [cluster_color(label) for label in model.labels_]
+for ax, branch in zip(axes, BRANCHES, strict=True):
+    ax.axhline(0, color="#999999", lw=0.6)
+    ax.bar(changes.index, changes[branch], width=28, color=colours)
+    ax.set_title(branch.replace("_", " "), fontsize=9, loc="left")
+figure.supylabel("change [% a month]")
+
 # %%
 # Two states or three?
 # --------------------
@@ -71,7 +74,9 @@ three = model.labels_for(3)
 for cluster in range(3):
     months = changes.index[three == cluster]
     mean = changes[three == cluster].to_numpy().mean()
-    print(f"cluster {cluster}: {months[0]:%Y-%m} to {months[-1]:%Y-%m}, mean change {mean:+.2f} % a month")
+    print(
+        f"cluster {cluster}: {months[0]:%Y-%m} to {months[-1]:%Y-%m}, mean change {mean:+.2f} % a month"
+    )
 
 # %%
 # Then the calm before the recession and the calm after it differ, and the spell of losses stays as it was. This is what to
@@ -79,6 +84,8 @@ for cluster in range(3):
 
 # sphinx_gallery_start_ignore
 assert model.n_clusters_ == 2
+assert (changes[model.labels_ != usual].mean() < 0).all(), "jobs are lost in every branch"
+assert any("3 clusters" in doubt for doubt in model.choice_.doubts)
 assert f"{spell[0]:%Y-%m} {spell[-1]:%Y-%m} {len(spell)}" == "2008-01 2010-03 27"
 assert set(three[model.labels_ != usual]) == {1}
 # sphinx_gallery_end_ignore

@@ -32,8 +32,12 @@ print(model.choice_)
 print(past.groupby(model.labels_).mean().round(1))
 
 # %%
-# Three states: a cool one with little between day and night, a mild one with wind, and a warm one.
-# No month was given, yet they are seasons.
+# Three states: a cool one with little between day and night, a mild one, and a warm one with less wind.
+# No month was given, yet they are seasons. They follow each other in a circle, with few exceptions:
+
+from mcgta import plot
+
+plot.transitions(model)
 
 # %%
 # The fourth year
@@ -41,13 +45,17 @@ print(past.groupby(model.labels_).mean().round(1))
 # ``predict`` goes on from the last labels, and says how sure it is of each day.
 
 states, probabilities = model.predict(future, return_probabilities=True)
-print(f"{(probabilities > 0.9).mean():.0%} of the days of 2015 are placed with a probability above 90 %")
+print(
+    f"{(probabilities > 0.9).mean():.0%} of the days of 2015 are placed with a probability above 90 %"
+)
 
 figure, ax = plt.subplots(figsize=(10, 3.4), layout="constrained")
 every = np.r_[model.labels_, states]
 ax.scatter(days.index, days["temp_max"], c=[cluster_color(state) for state in every], s=5)
 ax.axvline(future.index[0], color="black", ls="--")
-ax.set(ylabel="highest of the day [°C]", title="left of the line: fitted; right of it: predicted")
+ax.set(
+    ylabel="highest of the day [°C]", title="left of the line: fitted; right of it: predicted"
+)
 
 # %%
 # Does it carry over?
@@ -69,5 +77,8 @@ for month in range(4, 12):
 
 # sphinx_gallery_start_ignore
 assert model.n_clusters_ == 3
-assert after[10] > before[10] + 0.3
+assert past.groupby(model.labels_)["wind"].mean().argmin() == warm
+assert (probabilities > 0.9).mean() > 0.8
+assert after[5] > before[5] + 0.2, "earlier"
+assert after[10] > before[10] + 0.3, "longer"
 # sphinx_gallery_end_ignore

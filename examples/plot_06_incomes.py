@@ -45,7 +45,9 @@ print(model.choice_)
 
 for cluster in range(model.n_clusters_):
     members = X[model.labels_ == cluster]
-    print(f"cluster {cluster}: {members.size:4} years, growth {members.mean():.1f} ± {members.std():.1f} % a year")
+    print(
+        f"cluster {cluster}: {members.size:4} years, growth {members.mean():.1f} ± {members.std():.1f} % a year"
+    )
 
 # %%
 # The picture
@@ -57,7 +59,9 @@ states = model.labels_.reshape(len(names), -1)
 order = np.argsort((states == 0).sum(axis=1), kind="stable")
 figure, ax = plt.subplots(figsize=(9, 8), layout="constrained")
 colours = ListedColormap(cluster_colors(model.n_clusters_))
-ax.imshow(states[order], aspect="auto", cmap=colours, extent=(years[1], years[-1] + 1, len(names), 0))
+ax.imshow(
+    states[order], aspect="auto", cmap=colours, extent=(years[1], years[-1] + 1, len(names), 0)
+)
 ax.set(yticks=np.arange(len(names)) + 0.5, yticklabels=names[order])
 ax.tick_params(axis="y", labelsize=7)
 
@@ -70,4 +74,11 @@ for row in order[-4:]:
 
 # sphinx_gallery_start_ignore
 assert model.n_clusters_ == 2
+assert X[model.labels_ == 0].std() > 3 * X[model.labels_ == 1].std()
+assert abs(X[model.labels_ == 0].mean() - X[model.labels_ == 1].mean()) < 2
+left = np.array(
+    [years[1:][row == 0][-1] for row in states]
+)  # the last year of each state in jumpy times
+assert np.median(left) in range(1945, 1958)
+assert {*names[order[-4:]]} == {"Iowa", "Nebraska", "South Dakota", "North Dakota"}
 # sphinx_gallery_end_ignore

@@ -13,17 +13,18 @@ so. This page shows how to look at the other answers.
 # -------------
 
 import numpy as np
+import pandas as pd
 import statsmodels.api as sm
 from matplotlib import pyplot as plt
 from matplotlib.colors import ListedColormap
 
-from mcgta import MCGTA, stability
+from mcgta import MCGTA, plot, stability
 from mcgta.palette import cluster_colors
 
 table = sm.datasets.macrodata.load_pandas().data
 time = (table["year"] + (table["quarter"] - 1) / 4).to_numpy()[1:]
 growth = 100 * np.diff(np.log(table["realgdp"]))
-X = np.column_stack([growth, table["infl"][1:]])
+X = pd.DataFrame({"growth": growth, "inflation": table["infl"].to_numpy()[1:]})
 model = MCGTA().fit(X, positions=time)
 print(model.choice_)
 
@@ -36,19 +37,29 @@ print(model.choice_)
 # ``alternatives_`` has the best labelling of each number of clusters, with its evidence, and what distinguishes it in words.
 
 for other in model.alternatives_[:5]:
-    print(other.n_clusters, f"clusters, log evidence {other.log_evidence:.1f};", other.difference)
+    print(f"K = {other.n_clusters}, log evidence {other.log_evidence:.1f}; {other.difference}")
 
 # %%
-# Each has a picture. Two answers agree on the years from 1973 to 1983, the time of oil crises and high inflation.
+# ``plot.evidence`` draws them. Answers in the grey band are about as good as the best.
 
-figure, axes = plt.subplots(5, 1, figsize=(9, 6), sharex=True, height_ratios=(3, 3, 1, 1, 1), layout="constrained")
-for ax, values, name in zip(axes, X.T, ("growth [%]", "inflation [%]"), strict=False):
-    ax.plot(time, values, lw=0.8, color="#444444")
-    ax.set_ylabel(name)
+plot.evidence(model)
+
+# %%
+# Here are three of them. Those with three and four clusters agree on the years from 1973 to 1983, the time of oil crises and
+# high inflation: they set them apart, and find the same kind of time again from 2005 on. The one with two clusters does not.
+
+figure, axes = plt.subplots(
+    5, 1, figsize=(9, 6), sharex=True, height_ratios=(3, 3, 1, 1, 1), layout="constrained"
+)
+for ax, name in zip(axes, X, strict=False):
+    ax.plot(time, X[name], lw=0.8, color="#444444")
+    ax.set_ylabel(f"{name} [%]")
 for ax, count in zip(axes[2:], (2, 3, 4), strict=True):
     labels = model.labels_for(count)
     colours = ListedColormap(cluster_colors(count))
-    ax.imshow(labels[None], aspect="auto", cmap=colours, extent=(time[0], time[-1] + 0.25, 0, 1))
+    ax.imshow(
+        labels[None], aspect="auto", cmap=colours, extent=(time[0], time[-1] + 0.25, 0, 1)
+    )
     ax.set(yticks=[], ylabel=f"K = {count}")
 
 # %%
@@ -56,16 +67,28 @@ for ax, count in zip(axes[2:], (2, 3, 4), strict=True):
 # ------------------------
 # Parts of the data are left out, and the rest is clustered again. What dissolves is not to be relied on.
 
-print(stability(model))
+again = stability(model)
+print(again)
+plot.stability(again)
 
 # %%
 # What to report
 # --------------
-# That the years from 1973 to 1983 differ from the rest, and that finer cuts are a matter of taste. With 202 quarters
-# more is not in the data.
+# That the years from 1973 to 1983 are unlike those before and after them, and that this is a hint: no cluster is stable.
+# Finer cuts are a matter of taste. With 202 quarters more is not in the data.
 
 # sphinx_gallery_start_ignore
 assert model.n_clusters_ == 3
 assert len(X) == 202
 assert model.choice_.doubts
+assert set(again.verdicts) == {"doubtful"}
+crises = (time >= 1974) & (time < 1983)
+for count in (3, 4):
+    labels = model.labels_for(count)
+    assert len({*labels[crises]}) == 1
+    assert labels[crises][0] == labels[-1], "the same kind again at the end"
+    assert labels[crises][0] not in labels[time < 1972]
+assert len({*model.labels_for(2)[time < 1985]}) == 1, (
+    "two clusters do not set these years apart"
+)
 # sphinx_gallery_end_ignore

@@ -37,7 +37,9 @@ print(river.groupby(model.labels_)["volume"].agg(["size", "mean", "std"]).round(
 
 figure, ax = plt.subplots(figsize=(9, 3.4), layout="constrained")
 ax.plot(river["year"], river["volume"], color="#bbbbbb", lw=0.8)
-ax.scatter(river["year"], river["volume"], c=[cluster_color(label) for label in model.labels_], s=18)
+ax.scatter(
+    river["year"], river["volume"], c=[cluster_color(label) for label in model.labels_], s=18
+)
 ax.set(ylabel="flow [10⁸ m³ a year]")
 
 # %%
@@ -48,10 +50,14 @@ ax.set(ylabel="flow [10⁸ m³ a year]")
 # the two values below are within five nats.
 
 for other in model.alternatives_:
-    print(f"{other.n_clusters} clusters: log evidence {other.log_evidence:.1f}")
+    print(f"K = {other.n_clusters}: log evidence {other.log_evidence:.1f}")
 print(f"dependence within a state reaches {model.choice_.correlation_length:.1f} years")
 
 # sphinx_gallery_start_ignore
 assert change == 1899
 assert model.n_clusters_ == 2
+assert model.choice_.doubts == ("other answers are about as good: 1 cluster instead of 2",)
+assert abs(model.alternatives_[0].log_evidence - model.alternatives_[1].log_evidence) < 5
+means = river.groupby(model.labels_)["volume"].mean()
+assert 0.2 < 1 - means.min() / means.max() < 0.3, "the flow falls by about a quarter"
 # sphinx_gallery_end_ignore

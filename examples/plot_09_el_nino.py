@@ -51,8 +51,13 @@ from sklearn.cluster import KMeans
 
 from mcgta import compare_labellings
 
-labellings = {f"k-means, {k}": KMeans(k, n_init=10, random_state=0).fit_predict(anomaly[:, None]) for k in (2, 3, 5)}
-print(compare_labellings(anomaly[:, None], labellings, positions=time))
+labellings = {}
+for k in (2, 3, 5):
+    labellings[f"k-means, {k}"] = KMeans(k, n_init=10, random_state=0).fit_predict(
+        anomaly[:, None]
+    )
+compared = compare_labellings(anomaly[:, None], labellings, positions=time)
+print(compared)
 
 # %%
 # A threshold may be of use all the same. But then it is a definition, and no finding.
@@ -60,4 +65,5 @@ print(compare_labellings(anomaly[:, None], labellings, positions=time))
 # sphinx_gallery_start_ignore
 assert model.n_clusters_ == 1
 assert model.choice_.doubts
+assert str(compared).splitlines()[1].startswith("one cluster"), "one cluster is best"
 # sphinx_gallery_end_ignore

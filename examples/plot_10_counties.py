@@ -17,10 +17,8 @@ Fotheringham, Brunsdon and Charlton (2002, *Geographically Weighted Regression*)
 import numpy as np
 import pandas as pd
 from libpysal.examples import get_path
-from matplotlib import pyplot as plt
 
 from mcgta import MCGTA, stability
-from mcgta.palette import cluster_color
 
 FEATURES = ["PctBach", "PctPov", "PctBlack"]
 counties = pd.read_csv(get_path("GData_utm.csv"))
@@ -35,21 +33,15 @@ print(model.choice_)
 
 print(X.groupby(model.labels_).mean().round(1))
 
-figure, ax = plt.subplots(figsize=(6, 5.6), layout="constrained")
-for cluster in range(model.n_clusters_):
-    members = positions[model.labels_ == cluster]
-    ax.scatter(
-        members["longitude"], members["latitude"], color=cluster_color(cluster), s=26, label=f"cluster {cluster}"
-    )
-ax.set(aspect=1 / np.cos(np.radians(32.7)), xlabel="longitude", ylabel="latitude")
-ax.legend()
+model.plot()
 
 # %%
 # Is it found again?
 # ------------------
 # Leave out a fifth of the map, cluster the rest, and compare. Twenty times.
 
-print(stability(model))
+again = stability(model)
+print(again)
 
 # %%
 # It is not. Most resamples find one cluster only, and the small one dissolves.
@@ -74,5 +66,7 @@ print(f"{logs.semivariogram_.range_ / 1000:.0f} km")
 # sphinx_gallery_start_ignore
 assert model.n_clusters_ == 2
 assert model.choice_.doubts
+assert (model.labels_ == 1).sum() == 7
+assert again.verdicts[1] == "dissolved"
 assert logs.n_clusters_ == 1
 # sphinx_gallery_end_ignore

@@ -201,7 +201,8 @@ def _doubts(contenders: Contenders) -> tuple[str, ...]:
             each.n_clusters for each in contenders.others if each.n_clusters != size and each.log_evidence(over) > level
         ]
         if near:
-            doubts.append(f"other answers are about as good: {', '.join(map(str, near))} clusters instead of {size}")
+            noun = "cluster" if near == [1] else "clusters"
+            doubts.append(f"other answers are about as good: {', '.join(map(str, near))} {noun} instead of {size}")
     if over > _LARGE_OVERDISPERSION:
         doubts.append(
             f"the clusters' model is rough: {over:.1f} observations count as one, so fine distinctions are left out"
