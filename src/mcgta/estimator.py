@@ -20,6 +20,7 @@ from mcgta.observations import align_positions, read_features, report_other_colu
 from mcgta.plot.overview import overview
 from mcgta.provenance import Provenance
 from mcgta.refit import labels_for, labels_with, refit
+from mcgta.report import write_report
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.methods import with_threads_and_progress
 from mcgta.runtime.rules import Rule, check_value, read_level
@@ -483,6 +484,38 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         """
         check_is_fitted(self)
         return overview(self._fit, ax)
+
+    @with_threads_and_progress
+    def report(self, path: Any, *, force: bool = False, title: str | None = None) -> None:
+        """Write what was found as one HTML file, and its values as JSON beside it.
+
+        The page opens in any browser, needs nothing beside it, and loads nothing from a network: the verdict and its doubts, a
+        timeline or a map, what sets each cluster apart, other numbers of clusters, the semivariogram, and how to repeat it. Equal
+        fits give equal files, and each is replaced as a whole. Needs no matplotlib.
+
+        Parameters
+        ----------
+        path : str or path
+            Of the page, such as "report.html"; the values go to "report.json".
+        force : bool, default=False
+            Replace files that exist; else they are an error.
+        title : str or None
+            Of the page; the name of the input where that is known, else that of the file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from mcgta import MCGTA
+        >>> from mcgta.datasets import make_series
+        >>> data = make_series(600, n_clusters=2, separation=1.5, segment_lengths=(20, 40), random_state=20)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     MCGTA(n_neighbors=30, eps=0.5).fit(data.X).report(Path(folder) / "report.html")
+        ...     print(sorted(path.name for path in Path(folder).iterdir()))
+        ['report.html', 'report.json']
+        """
+        check_is_fitted(self)
+        write_report(self._fit, path, force=force, title=title)
 
     # ------------------------------------------------------------------ for scikit-learn, files and pickles
 

@@ -11,45 +11,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcgta.estimator import MCGTA
-    from mcgta.selection.choice import Choice
-
-EVIDENCE_WORDS = {20.0: "overwhelming", 5.0: "very strong", 3.0: "strong", 1.0: "some"}
-"""What evidence is called from so many nats on. The first three limits are those of Kass and Raftery (1995), 2, 6 and 10 for
-twice the logarithm of a Bayes factor; the last is ours."""
 
 _SHARES_PER_LINE = 8
-_NOUNS = {"time": "state", "space": "region", "spacetime": "cluster", "other": "cluster"}
-_THINGS = {"time": "readings", "space": "places", "spacetime": "rows", "other": "rows"}
 
 
 def noun(model: MCGTA, count: int) -> str:
     """Return what clusters are called by the positions, as so many: states along time, regions in space."""
-    return _NOUNS[model.positions_.metric.domain] + ("" if count == 1 else "s")
+    from mcgta.verdict import noun
 
-
-def nats_ahead(choice: Choice | None) -> float:
-    """Return the log evidence of the labels less that of one cluster; NaN without a search."""
-    return float("nan") if choice is None else choice.log_evidence - choice.one_cluster_log_evidence
-
-
-def say_evidence(nats: float) -> str:
-    """Return what evidence for clusters, as opposed to one, is called."""
-    return next((words for least, words in EVIDENCE_WORDS.items() if nats >= least), "hardly any")
+    return noun(model.positions_.metric.domain, count)
 
 
 def say_found(model: MCGTA) -> str:
     """Say how many clusters there are and how strong the evidence for them is."""
-    from mcgta.runtime.wording import say_number, say_share
+    from mcgta.verdict import say_found
 
-    count = model.n_clusters_
-    noise = f"noise {say_share(model.noise_share_)}"
-    if count == 0:
-        return f"no clusters; {noise}"
-    found = f"{count} {noun(model, count)}"
-    nats = nats_ahead(model.choice_)
-    if count == 1 or nats != nats:
-        return f"{found}; {noise}"
-    return f"{found}, {say_evidence(nats)} evidence ({say_number(nats)} nats ahead of one); {noise}"
+    return say_found(model.fitted_)
 
 
 def show_found(model: MCGTA, screen: Screen) -> None:
@@ -105,18 +82,15 @@ def _share_lines(shares: Sequence[float]) -> list[Text]:
 
 def say_range(model: MCGTA) -> str:
     """Say in a sentence how far apart observations are related."""
-    from mcgta.runtime.wording import say_distance
+    from mcgta.verdict import say_range
 
-    semivariogram = model.semivariogram_
-    things = _THINGS[model.positions_.metric.domain]
-    far = say_distance(semivariogram.range_, semivariogram.unit)
-    provenance = model.fitted_.provenance
-    where = "" if semivariogram.unit or provenance is None else f" in {', '.join(provenance.positions)}"
-    return f"{things} up to {far} apart{where} are related"
+    return say_range(model.fitted_)
 
 
 def found_values(model: MCGTA) -> dict[str, Any]:
     """Return what was found as values for JSON."""
+    from mcgta.verdict import nats_ahead
+
     choice = model.choice_
     semivariogram = model.semivariogram_
     return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,4 +10,4 @@ if TYPE_CHECKING:
 
 def write_report(model: MCGTA, path: str, *, force: bool, title: str | None = None) -> None:
     """Write the report of a model as HTML, and its values as JSON beside it."""
-    import_module("mcgta.report").write_report(model, path, force=force, title=title)
+    model.report(path, force=force, title=title)

@@ -1,0 +1,142 @@
+"""The map as a still picture, for pages without scripts and for paper."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mcgta.palette import N_COLORS, NOISE_COLOR, cluster_colors
+from mcgta.plot.cells import count_cells, deal_out, opacity
+from mcgta.plot.frames import Frame
+from mcgta.report.markup.charts import digits, label, line_path, rule, svg
+from mcgta.report.markup.html import Markup, element, shorten
+from mcgta.report.markup.png import shaded_png
+from mcgta.report.markup.ticks import number_ticks
+from mcgta.report.pictures.places import NARROWEST_COAST_VIEW_M, PlaceMap, grid_edges
+from mcgta.report.subject import Subject, color_class
+from mcgta.runtime.types import Index, Labels
+from mcgta.runtime.wording import say_distance
+
+LONGER_SIDE = 640.0
+SHORTEST_SIDE = 120.0
+MOST_STILL_POINTS = 5_000
+"""Points that are drawn as such; more are counted in cells."""
+
+MAX_STILL_BYTES = 90_000
+_STILL_CELLS = 120
+_LEFT = 58.0
+_BOTTOM = 26.0
+_COVERED_SHARE = 0.2
+_RADII = (1.2, 4.0)
+_SHADES = 8
+_ROUND_STEPS = (1, 2, 5)
+
+
+def draw_map(subject: Subject, placed: PlaceMap) -> Markup:
+    """Return the map as SVG."""
+    frame = placed.frame
+    width, height = _size(frame)
+    west, south, east, north = frame.view
+    x = _LEFT + (frame.x - west) / (east - west) * width
+    y = (north - frame.y) / (north - south) * height
+    labels = subject.fit.labelling.labels[frame.rows]
+    parts = _draw_grid(frame, width, height)
+    if labels.size > MOST_STILL_POINTS:
+        parts.append(_draw_cells(frame, labels, subject.n_clusters, width, height))
+    else:
+        parts += _draw_points(x, y, labels, math.sqrt(_COVERED_SHARE * width * height / max(labels.size, 1) / math.pi))
+    parts += [
+        element(
+            "path",
+            d=line_path(
+                _LEFT + (arc[:, 0] - west) / (east - west) * width, (north - arc[:, 1]) / (north - south) * height
+            ),
+            class_="coast",
+        )
+        for arc in placed.arcs
+    ]
+    for tile in frame.tiles:
+        place = _LEFT + (tile.x - west) / (east - west) * width
+        level = (north - tile.y) / (north - south) * height - 3
+        parts.append(label(shorten(tile.name, 18), place, level, anchor="middle"))
+    if frame.width_m < NARROWEST_COAST_VIEW_M:
+        parts += _draw_scale_bar(frame, width, height)
+    return svg(_LEFT + width + 10, height + _BOTTOM, parts, "Map: which cluster is where", kind="map")
+
+
+def _size(frame: Frame) -> tuple[float, float]:
+    """Return width and height of the map by the proportions of the view."""
+    west, south, east, north = frame.view
+    slimness = (north - south) * frame.aspect / (east - west)
+    width = min(LONGER_SIDE, LONGER_SIDE / slimness)
+    height = min(LONGER_SIDE, LONGER_SIDE * slimness)
+    return max(width, SHORTEST_SIDE), max(height, SHORTEST_SIDE)
+
+
+def _draw_points(x: Index, y: Index, labels: Labels, radius: float) -> list[Markup]:
+    """Return a path of dots for each cluster, noise first."""
+    size = float(np.clip(radius, *_RADII))
+    parts = []
+    for cluster in np.unique(labels).tolist():
+        own = labels == cluster
+        dots = "".join(f"M{digits(a)} {digits(b)}h0" for a, b in zip(x[own].tolist(), y[own].tolist(), strict=True))
+        parts.append(element("path", d=dots, class_=f"dots {color_class(cluster)}", stroke_width=digits(2 * size)))
+    return parts
+
+
+def _draw_cells(frame: Frame, labels: Labels, n_clusters: int, width: float, height: float) -> Markup:
+    """Return counts in cells as a picture; coarser cells where it would be too large."""
+    cells = _STILL_CELLS
+    while True:
+        counts = count_cells(frame.x, frame.y, labels, n_clusters, grid_edges(frame, cells))
+        dealt = deal_out(counts)[::-1]
+        colored = np.where(dealt == n_clusters, N_COLORS, np.where(dealt < 0, -1, dealt % N_COLORS))
+        shade = np.ceil(opacity(counts)[::-1] * _SHADES) / _SHADES
+        url = shaded_png(colored, shade, [*cluster_colors(N_COLORS), NOISE_COLOR])
+        if len(url) <= MAX_STILL_BYTES or cells < 16:
+            sizes = {"x": digits(_LEFT), "y": "0", "width": digits(width), "height": digits(height)}
+            return element("image", href=url, preserveAspectRatio="none", class_="pixels", **sizes)
+        cells = cells * 3 // 4
+
+
+def _draw_grid(frame: Frame, width: float, height: float) -> list[Markup]:
+    """Return the lines of a graticule with degrees, or of round coordinates, and the frame."""
+    west, south, east, north = frame.view
+    parts = []
+    if not frame.tiles:
+        for tick in number_ticks(west, east, 6):
+            place = _LEFT + (tick.at - west) / (east - west) * width
+            words = say_degrees(tick.at, "E", "W") if frame.on_earth else tick.label
+            parts += [rule(place, 0, place, height, "grid"), label(words, place, height + 16, anchor="middle")]
+        for tick in number_ticks(south, north, 6):
+            level = (north - tick.at) / (north - south) * height
+            words = say_degrees(tick.at, "N", "S") if frame.on_earth else tick.label
+            parts += [
+                rule(_LEFT, level, _LEFT + width, level, "grid"),
+                label(words, _LEFT - 6, level + 4, anchor="end"),
+            ]
+    return parts
+
+
+def say_degrees(degrees: float, positive: str, negative: str) -> str:
+    """Return degrees east or west of the meridian, or north or south of the equator."""
+    if positive == "E":
+        degrees = (degrees + 180) % 360 - 180
+    degrees = round(degrees, 6) + 0.0
+    side = "" if degrees in (0.0, -180.0) else positive if degrees > 0 else negative
+    return f"{abs(degrees):g}°{side}"
+
+
+def _draw_scale_bar(frame: Frame, width: float, height: float) -> list[Markup]:
+    """Return a bar of a round length, at most a quarter of the view wide."""
+    longest = frame.width_m / 4
+    power = 10.0 ** math.floor(math.log10(longest))
+    length = max(step * power for step in _ROUND_STEPS if step * power <= longest)
+    pixels = length / frame.width_m * width
+    level = height - 14
+    middle = _LEFT + 12 + pixels / 2
+    return [
+        rule(_LEFT + 12, level, _LEFT + 12 + pixels, level, "bar"),
+        label(say_distance(length, "m"), middle, level - 6, anchor="middle"),
+    ]
