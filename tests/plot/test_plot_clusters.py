@@ -98,7 +98,7 @@ def test_networks_of_many_features_have_a_key():
     key = [text.get_text() for text in axes.get_legend().get_texts()]
     assert len(key) == 3 + 12
     assert key[3].startswith("a  a rather long name")
-    assert axes.get_title(loc="right") == "12 of 15 features"
+    assert axes.get_title(loc="left") == "12 of 15 features"
 
 
 def test_one_feature_has_no_network():

@@ -24,6 +24,7 @@ LONGEST_NAME = 24
 _LEGEND_COLUMN_INCHES = 2.4
 LEGEND_LINE_INCHES = 0.17
 _REMARK_CHARACTERS_PER_INCH = 18
+_LABEL_CHARACTERS_PER_INCH = 11
 _LAYOUT_ROUNDS = 4
 _LEAST_AXES_INCHES = 0.3
 _USUAL_MARGINS_INCHES = (0.65, 0.5, 0.15, 0.35)
@@ -140,6 +141,13 @@ def write(ax: Axes, text: str, at: tuple[float, float], offset: tuple[float, flo
     ax.annotate(text, at, offset, **{"textcoords": "offset points", "fontsize": SMALL_TEXT, **style})
 
 
+def halo() -> list[Any]:
+    """Return path effects that set a text apart from what is drawn behind it by an outline."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=2.5, foreground=tint(ink(), 0.0))]
+
+
 def text_box() -> dict[str, Any]:
     """Return the style of a box that sets a text apart from what is drawn behind it."""
     from matplotlib import rcParams
@@ -153,10 +161,19 @@ def bare(ax: Axes) -> None:
     ax.spines[:].set_visible(False)
 
 
-def remark(ax: Axes, text: str) -> None:
-    """Write a remark, such as that a sample was drawn, above the right end of the axes."""
-    width = max(int(size_in_inches(ax)[0] * _REMARK_CHARACTERS_PER_INCH), 12)
-    ax.set_title(textwrap.fill(text, width), loc="right", fontsize="x-small", color=tint(ink(), 0.7))
+def remark(ax: Axes, text: str, *, beside: float = 0.0) -> None:
+    """Write a remark, such as that a sample was drawn, above the right end of the axes.
+
+    With ``beside``, the inches of what stands beside the axes, it begins at the left end and reaches over that, too.
+    """
+    inches = size_in_inches(ax)[0] + beside
+    said = textwrap.fill(text, max(int(inches * _REMARK_CHARACTERS_PER_INCH), 12))
+    ax.set_title(said, loc="left" if beside else "right", fontsize="x-small", color=tint(ink(), 0.7))
+
+
+def wrap(ax: Axes, text: str) -> str:
+    """Return the label of an axis, on several lines where axes are too narrow for one."""
+    return textwrap.fill(text, max(int(size_in_inches(ax)[0] * _LABEL_CHARACTERS_PER_INCH), 12))
 
 
 def settle_layout(ax: Axes) -> None:
@@ -176,6 +193,16 @@ def settle_layout(ax: Axes) -> None:
                 engine.execute(figure)
 
 
+def _reach(ax: Axes) -> Any:
+    """Return the box, in pixels, of axes and of those that share their place, such as twins, with all that stands beside."""
+    from matplotlib.transforms import Bbox
+
+    sharing = ax.get_shared_x_axes().get_siblings(ax)
+    place = ax.get_position(original=True).bounds
+    twins = [other for other in sharing if other.get_position(original=True).bounds == place]
+    return Bbox.union([twin.get_tightbbox() for twin in twins])
+
+
 def _make_room(ax: Axes) -> None:
     """Shrink axes until legend and labels reach no further beyond their place than those of other plots do."""
     home: Any = ax.figure
@@ -186,7 +213,7 @@ def _make_room(ax: Axes) -> None:
     low = np.maximum([place.x0 - left, place.y0 - bottom], home.bbox.min)
     high = np.minimum([place.x1 + right, place.y1 + top], home.bbox.max)
     for _ in range(_LAYOUT_ROUNDS):
-        reach = ax.get_tightbbox()
+        reach = _reach(ax)
         own = ax.get_position(original=True).transformed(home.transSubfigure)
         begin = own.min + np.maximum(low - reach.min, 0.0)
         end = own.max - np.maximum(reach.max - high, 0.0)

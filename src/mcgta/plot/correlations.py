@@ -51,7 +51,7 @@ _TITLE_INCHES = 0.2  # at the top of a panel
 _MARK_INCHES = 0.2  # around the circle, for letters
 _CHARACTER_INCHES = 0.06
 _KEY_CHARACTER_INCHES = 0.078
-_LEAST_KEY_INCHES = 0.9
+_KEY_INCHES = (0.9, 1.6)  # of the width of axes, for a key: where a layout engine widens them, and where not
 _KEY_LINE_INCHES = 0.6  # the sample beside a line of the key
 _RADIUS_SHARE = 0.22  # of a panel's side, at most
 _POINTS_PER_CORRELATION = 6.0  # width of a line
@@ -136,7 +136,7 @@ def networks(
     if len(clusters) < fit.labelling.n_clusters:
         remarks.append(f"the {len(clusters)} largest of {fit.labelling.n_clusters} clusters")
     if remarks:
-        remark(axes, ", ".join(remarks))
+        remark(axes, ", ".join(remarks), beside=_key_inches(axes))
     settle_layout(axes)
     return axes
 
@@ -154,8 +154,14 @@ def _choose_features(fit: Fit, features: int | Sequence[str] | None, tables: Arr
 def _most_panels(axes: Axes) -> int:
     """Return how many networks axes have room for."""
     width, height = size_in_inches(axes)
-    room = max(int((width - _LEAST_KEY_INCHES) / _LEAST_PANEL_INCHES), 1) * max(int(height / _LEAST_PANEL_INCHES), 1)
+    room = max(int((width - _key_inches(axes)) / _LEAST_PANEL_INCHES), 1) * max(int(height / _LEAST_PANEL_INCHES), 1)
     return min(room, MOST_CLUSTERS)
+
+
+def _key_inches(axes: Axes) -> float:
+    """Return how much of the width of axes their key will take."""
+    figure: Any = axes.figure.figure
+    return _KEY_INCHES[0 if figure.get_layout_engine() is not None else 1]
 
 
 def _most_key_lines(axes: Axes) -> int:
@@ -166,13 +172,13 @@ def _most_key_lines(axes: Axes) -> int:
 def _proportion_beside_key(axes: Axes) -> float:
     """Return the width over the height of what axes have left beside a key."""
     width, height = size_in_inches(axes)
-    return max(width - _LEAST_KEY_INCHES, 0.3 * height) / height
+    return max(width - _key_inches(axes), 0.3 * height) / height
 
 
 def _panel_inches(axes: Axes, across: int, rows: int) -> float:
     """Return the side of a panel of so many, beside a key."""
     width, height = size_in_inches(axes)
-    return max(min((width - _LEAST_KEY_INCHES) / across, height / rows), 0.6)
+    return max(min((width - _key_inches(axes)) / across, height / rows), 0.6)
 
 
 def _figure_inches(across: int, rows: int, listed: list[str]) -> tuple[float, float]:

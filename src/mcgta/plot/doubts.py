@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcgta.palette import cluster_color
-from mcgta.plot.canvas import FIGURE_INCHES, add_legend_above, faint, ink, new_axes, remark, settle_layout, write
+from mcgta.plot.canvas import FIGURE_INCHES, add_legend_above, faint, ink, new_axes, remark, settle_layout, wrap, write
 from mcgta.plot.reading import cluster_counts, fit_of, largest_clusters, refuse_no_clusters
 from mcgta.runtime.types import Array
 from mcgta.runtime.wording import say_share
@@ -102,7 +102,7 @@ def membership(model: Any, *, ax: Axes | None = None) -> Axes:
     axes.tick_params(axis="y", length=0)
     by_density = fit.labelling.source == CLUSTERER
     what = "strength of membership, by density" if by_density else "probability of the own cluster"
-    axes.set(xlim=(0, 1), ylim=(len(clusters) - 0.45, -0.55), xlabel=what, ylabel="cluster")
+    axes.set(xlim=(0, 1), ylim=(len(clusters) - 0.45, -0.55), xlabel=wrap(axes, what), ylabel="cluster")
     axes.spines[["top", "right", "left"]].set_visible(False)
     left_out = cluster_counts(fit).size - len(clusters)
     if left_out:

@@ -16,7 +16,8 @@ MOST_TILES = 36
 _MARGIN_SHARE = 0.04
 _OVERLAP_SHARE = 0.1
 _NAME_SHARE = 0.06  # of the height of the view, above the highest tile, for its name
-_TILE_PITCH = np.array([1.12, 1.2])
+_LEAST_GAIN_DEGREES = 10.0  # by which a map must get narrower to begin elsewhere than at the antimeridian
+_TILE_PITCH = np.array([1.12, 1.28])
 """From a tile to the next one across and upwards, in sizes of the largest group."""
 _LEAST_COSINE = 0.05  # towards the poles maps are stretched no further
 
@@ -93,13 +94,16 @@ def make_frame(fit: Fit, columns: tuple[int, int]) -> Frame:
 
 
 def unwrap(longitude: Array) -> Array:
-    """Return longitudes that are continuous: counted from the eastern end of the widest stretch without observations."""
+    """Return longitudes that are continuous: counted from the eastern end of the widest stretch without observations.
+
+    Where the stretch across the antimeridian is nearly as wide, they stay as they are.
+    """
     if longitude.size == 0 or np.ptp(longitude) <= 180:
         return longitude
     ascending = np.unique(longitude)
     gaps = np.diff(ascending, append=ascending[0] + 360)
     widest = int(np.argmax(gaps))
-    if widest == ascending.size - 1:
+    if gaps[widest] < gaps[-1] + _LEAST_GAIN_DEGREES:
         return longitude
     return np.where(longitude <= ascending[widest], longitude + 360, longitude)
 

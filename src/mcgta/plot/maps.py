@@ -14,6 +14,7 @@ from mcgta.plot.canvas import (
     SMALL_TEXT,
     add_cluster_legend,
     bare,
+    halo,
     ink,
     new_axes,
     remark,
@@ -50,6 +51,8 @@ NUMBER_CELLS = 24
 WIDEST_SCALE_BAR_VIEW_M = 200_000.0
 _WIDE_VIEW_DEGREES = 60.0
 _WIDE_STEPS = (1, 1.5, 3, 4.5, 6, 9, 10)  # from degree to degree in wide views, times ten
+_FEW_TILES = 9
+_TILE_CHARACTERS = 60  # of all names side by side
 _COVERED_SHARE = 0.2  # of the map, by all points together
 _POINT_LIMITS = (1.5, 30.0)  # square points
 _TICK_INCHES = 0.8
@@ -90,8 +93,13 @@ def map(model: Any, *, columns: tuple[int, int] = (0, 1), ax: Axes | None = None
     if frame.width_m < WIDEST_SCALE_BAR_VIEW_M:
         _draw_scale_bar(axes, frame)
     add_cluster_legend(axes, *cluster_shares(fit))
+    remarks = []
     if frame.left_out:
-        remark(axes, f"the first {len(frame.tiles)} of {len(frame.tiles) + frame.left_out} groups")
+        remarks.append(f"the first {len(frame.tiles)} of {len(frame.tiles) + frame.left_out} groups")
+    if frame.rows.size > MOST_POINTS:
+        remarks.append(f"{frame.rows.size:,} rows in cells, by their shares; fainter where rows are few")
+    if remarks:
+        remark(axes, "; ".join(remarks))
     settle_layout(axes)
     return axes
 
@@ -150,22 +158,18 @@ def _draw_cells(axes: Axes, fit: Fit, frame: Frame) -> None:
         aspect=frame.aspect,
         zorder=2,
     )
-    remark(axes, f"{frame.rows.size:,} rows, in cells by their shares; fainter where rows are few")
 
 
 def _number_clusters(axes: Axes, fit: Fit, frame: Frame) -> None:
     """Write the number of each of the largest clusters where it is densest."""
-    from matplotlib import patheffects
-
     west, south, east, north = frame.view
     edges = (np.linspace(west, east, NUMBER_CELLS + 1), np.linspace(south, north, NUMBER_CELLS + 1))
     labels = fit.labelling.labels[frame.rows]
     places = densest_places(frame.x, frame.y, labels, fit.labelling.n_clusters, edges)
-    halo = [patheffects.withStroke(linewidth=2.5, foreground=tint(ink(), 0.0))]
     for cluster in largest_clusters(fit, MOST_NUMBERS):
         x, y = places[cluster].tolist()
         if np.isfinite(x):
-            axes.text(x, y, str(cluster), ha="center", va="center", weight="bold", path_effects=halo, zorder=4)
+            axes.text(x, y, str(cluster), ha="center", va="center", weight="bold", path_effects=halo(), zorder=4)
 
 
 def _draw_coast(axes: Axes, frame: Frame) -> None:
@@ -191,8 +195,10 @@ def _label(axes: Axes, frame: Frame, columns: tuple[int, int]) -> None:
         return
     if frame.tiles:
         bare(axes)
+        size = SMALL_TEXT if len(frame.tiles) <= _FEW_TILES else "x-small"
+        longest = max(int(_TILE_CHARACTERS / np.ceil(np.sqrt(len(frame.tiles)))), 5)
         for tile in frame.tiles:
-            write(axes, shorten(tile.name), (tile.x, tile.y), (0, 2), ha="center")
+            write(axes, shorten(tile.name, longest), (tile.x, tile.y), (0, 1.5), ha="center", fontsize=size)
         return
     unit = f" [{frame.unit}]" if frame.unit else ""
     axes.set(xlabel=f"coordinate {columns[0]}{unit}", ylabel=f"coordinate {columns[1]}{unit}")

@@ -21,6 +21,7 @@ from mcgta.plot.canvas import (
     settle_layout,
     shorten,
     size_in_inches,
+    wrap,
     write,
 )
 from mcgta.plot.reading import (
@@ -47,6 +48,7 @@ _LANE_INCHES = 0.16
 _LEAST_LANE_INCHES = 0.045
 _NUMBERED_LANE_INCHES = 0.1
 _FEATURE_GAP = 1.2  # lanes
+_LONG_LABEL_INCHES = 3.0  # width of axes that have room for it
 
 
 def profiles(model: Any, *, features: int | Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
@@ -86,7 +88,8 @@ def profiles(model: Any, *, features: int | Sequence[str] | None = None, ax: Axe
     axes.set_yticks(middle, [shorten(names[column], name_length(axes)) for column in columns])
     axes.tick_params(axis="y", length=0, labelsize=SMALL_TEXT)
     axes.set_ylim(heights.min(initial=0.0) - 1.1, 1.1)
-    axes.set_xlabel("mean ± standard deviation of the cluster,\nin standard deviations of all rows")
+    deviation = "standard deviation" if size_in_inches(axes)[0] > _LONG_LABEL_INCHES else "std"
+    axes.set_xlabel(wrap(axes, f"mean ± {deviation} of the cluster, in {deviation}s of all rows"))
     axes.spines[["top", "right", "left"]].set_visible(False)
     add_cluster_legend(axes, *cluster_shares(fit))
     remarks = []

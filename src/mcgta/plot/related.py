@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcgta.description.pair_shares import PairShares, count_pairs_within
-from mcgta.plot.canvas import faint, new_axes, remark, settle_layout
+from mcgta.plot.canvas import faint, new_axes, settle_layout
 from mcgta.plot.reading import fit_of
 from mcgta.stages.semivariogram.plot import distance_scale, draw_semivariogram
 
@@ -38,8 +38,6 @@ def semivariogram(model: Any, *, ax: Axes | None = None) -> Axes:
     draw_semivariogram(axes, curve, fit.margin)
     pairs = count_pairs_within(fit)
     _draw_shares(axes, pairs, distance_scale(curve)[1])
-    if pairs.sampled:
-        remark(axes, f"pairs of {pairs.rows:,} of {pairs.n_rows:,} rows")
     settle_layout(axes)
     return axes
 
@@ -49,7 +47,8 @@ def _draw_shares(axes: Axes, pairs: PairShares, size: float) -> None:
     right = axes.twinx()
     right.stairs(np.nan_to_num(pairs.shares), pairs.edges / size, fill=True, color=faint(), alpha=0.18, zorder=0)
     right.stairs(pairs.shares, pairs.edges / size, color=faint(), lw=1.0, baseline=None, zorder=0)
-    right.set(ylim=(0, 1), ylabel="pairs within one cluster")
+    sample = f"\n(of {pairs.rows:,} of {pairs.n_rows:,} rows)" if pairs.sampled else ""
+    right.set(ylim=(0, 1), ylabel=f"pairs within one cluster{sample}")
     right.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     axes.set_zorder(right.get_zorder() + 1)
     axes.patch.set_visible(False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcgta.palette import cluster_color
-from mcgta.plot.canvas import FIGURE_INCHES, faint, new_axes, remark, settle_layout, write
+from mcgta.plot.canvas import FIGURE_INCHES, faint, new_axes, remark, settle_layout, wrap, write
 from mcgta.validation.stability import VERDICTS, Stability
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def stability(result: Any, *, ax: Axes | None = None) -> Axes:
         write(axes, f"{number}{verdict}", (1.0, cluster), (6, 0), va="center", annotation_clip=False)
     axes.set_yticks(range(shown), [str(k) for k in range(shown)])
     axes.tick_params(axis="y", length=0)
-    axes.set(xlim=(0, 1), ylim=(shown - 0.4, -0.6), ylabel="cluster", xlabel="Jaccard similarity, mean over resamples")
+    axes.set(xlim=(0, 1), ylim=(shown - 0.4, -0.6), ylabel="cluster")
+    axes.set_xlabel(wrap(axes, "Jaccard similarity, mean over resamples"))
     axes.spines[["top", "right", "left"]].set_visible(False)
     least = int(result.numbers.min())
     most = int(result.numbers.max())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcgta.plot.canvas import add_legend_above, faint, ink, new_axes, settle_layout, text_box, write
+from mcgta.plot.canvas import add_legend_above, faint, ink, new_axes, settle_layout, size_in_inches, text_box, write
 from mcgta.runtime.wording import readable_distance_unit, say_distance, say_number
 from mcgta.stages.semivariogram.models import EMPIRICAL
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcgta.stages.semivariogram.curve import Semivariogram
 
 _CURVE_POINTS = 400
+_LONG_LABEL_INCHES = 3.0  # width of axes that have room for it
 
 
 def plot_semivariogram(curve: Semivariogram, ax: Axes | None, margin: float | None) -> Axes:
@@ -33,7 +34,8 @@ def draw_semivariogram(axes: Axes, curve: Semivariogram, margin: float | None) -
     distances = np.linspace(0, curve.max_lag, _CURVE_POINTS)
     heights = curve(distances)
     fitted = "empirical curve, made to rise" if curve.model == EMPIRICAL else f"{curve.model} model"
-    also = ", and threshold: the margin is 0" if margin == 0 else ""
+    roomy = size_in_inches(axes)[0] > _LONG_LABEL_INCHES
+    also = ", and threshold: the margin is 0" if margin == 0 and roomy else ""
     axes.plot(distances / size, heights, color=ink(), lw=1.8, label=f"{fitted}{also}")
     if margin:
         label = f"threshold, margin {say_number(margin)}"
