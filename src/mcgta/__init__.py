@@ -10,13 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mcgta.containers.omics import cluster_anndata
+    from mcgta.containers.rasters import cluster_xarray
     from mcgta.estimator import MCGTA
     from mcgta.loading import load
     from mcgta.positions.metrics import SpaceTime
     from mcgta.positions.positions import Positions
     from mcgta.positions.reading import read_positions
     from mcgta.runtime.archive import ArchiveError
-    from mcgta.runtime.config import config_context, get_config
+    from mcgta.runtime.config import config_context
     from mcgta.selection.choice import ChoiceWarning
     from mcgta.selection.evidence import compare_labellings, evidence
     from mcgta.stages.prior import GaussianMixturePrior
@@ -38,10 +40,11 @@ _HOMES = {
     "Positions": "positions.positions",
     "Semivariogram": "stages.semivariogram.curve",
     "SpaceTime": "positions.metrics",
+    "cluster_anndata": "containers.omics",
+    "cluster_xarray": "containers.rasters",
     "compare_labellings": "selection.evidence",
     "config_context": "runtime.config",
     "evidence": "selection.evidence",
-    "get_config": "runtime.config",
     "load": "loading",
     "read_positions": "positions.reading",
     "stability": "validation.stability",
@@ -59,10 +62,11 @@ __all__ = [
     "Positions",
     "Semivariogram",
     "SpaceTime",
+    "cluster_anndata",
+    "cluster_xarray",
     "compare_labellings",
     "config_context",
     "evidence",
-    "get_config",
     "load",
     "read_positions",
     "stability",
