@@ -39,6 +39,17 @@ def plain():
 
 
 @pytest.fixture(scope="session")
+def visited():
+    """The same places, clustered by OPTICS."""
+    rng = np.random.default_rng(7)
+    truth = np.repeat([0, 1, 2], 60)
+    X = rng.normal(size=(180, 2)) + np.array([[0, 0], [8, 0], [0, 8]])[truth]
+    places = rng.uniform(size=(180, 2)) + 3 * np.column_stack([truth, np.zeros(180)])
+    model = MCGTA(n_neighbors=10, clusterer="optics", eps=1.0, min_samples=10, refine="none", progress=False)
+    return model.fit(X, positions=places)
+
+
+@pytest.fixture(scope="session")
 def machine():
     """Four hundred minutes of three states and some noise, with a gap in the middle."""
     rng = np.random.default_rng(3)

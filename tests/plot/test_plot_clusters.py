@@ -11,7 +11,6 @@ from builders.descriptions import labelled
 from mcgta import plot
 from mcgta.description import describe
 from mcgta.palette import cluster_color
-from mcgta.plot.canvas import shorten
 
 
 def bars(axes):
@@ -42,6 +41,24 @@ def test_profiles_say_when_features_are_left_out():
     rng = np.random.default_rng(0)
     axes = plot.profiles(labelled(rng.normal(size=(60, 20)), np.repeat([0, 1], 30)))
     assert axes.get_title(loc="right") == "8 of 20 features"
+
+
+def test_profiles_of_many_clusters_have_fewer_features():
+    rng = np.random.default_rng(0)
+    axes = plot.profiles(labelled(rng.normal(size=(300, 20)), np.repeat(np.arange(30), 10)))
+    assert len(axes.get_yticks()) == 4
+    assert axes.get_title(loc="right") == "4 of 20 features, the 24 largest of 30 clusters"
+    assert (
+        len(plot.profiles(labelled(rng.normal(size=(300, 20)), np.repeat(np.arange(30), 10)), features=9).get_yticks())
+        == 9
+    )
+
+
+def test_profiles_of_a_cluster_of_one_row_have_no_spread():
+    axes = plot.profiles(labelled(np.arange(9.0)[:, None], np.r_[np.zeros(8, dtype=int), 1]))
+    segments = np.array(bars(axes).get_segments())
+    assert np.ptp(segments[1, :, 0]) == 0
+    assert np.ptp(segments[0, :, 0]) > 0
 
 
 def test_profiles_of_a_feature_that_does_not_vary_are_at_zero():
@@ -131,11 +148,3 @@ def test_plots_of_clusters_say_when_there_are_none(name):
     fit = labelled(np.zeros((20, 2)), np.full(20, -1))
     with pytest.raises(ValueError, match=f"{name} shows clusters, and this fit has none: all rows are noise"):
         getattr(plot, name)(fit)
-
-
-@pytest.mark.parametrize("length", [1, 23, 24, 25, 80])
-def test_long_names_are_cut_in_the_middle(length):
-    name = "".join(chr(ord("a") + k % 26) for k in range(length))
-    short = shorten(name)
-    assert len(short) == min(length, 24)
-    assert (short[0], short[-1]) == (name[0], name[-1])

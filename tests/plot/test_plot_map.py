@@ -10,8 +10,8 @@ from matplotlib.colors import to_rgb
 from builders.descriptions import labelled
 from mcgta import SpaceTime, plot
 from mcgta.palette import cluster_color
-from mcgta.plot.cells import count_cells, deal_out
-from mcgta.plot.frames import unwrap
+from mcgta.plot.cells import count_cells, deal_out, densest_places, opacity
+from mcgta.plot.frames import MOST_TILES, make_frame, unwrap
 from naive import plots as naive
 
 
@@ -51,6 +51,40 @@ def test_small_maps_have_a_scale_bar():
 def test_a_map_across_the_antimeridian_is_in_one_piece():
     longitude = unwrap(np.array([170.0, 179.0, -179.0, -170.0]))
     assert longitude.tolist() == [170, 179, 181, 190]
+
+
+def test_a_map_of_the_whole_earth_begins_at_the_antimeridian():
+    longitude = np.random.default_rng(0).uniform(-180, 180, 200)
+    assert (unwrap(longitude) == longitude).all()
+
+
+def test_maps_are_in_proportion_at_their_middle_latitude(europe):
+    west, south, east, north = make_frame(europe, (0, 1)).view
+    places = europe.data.positions.coordinates
+    margins = 0.04 * np.ptp(places, axis=0)
+    assert (west, south) == pytest.approx(tuple(places.min(axis=0) - margins))
+    assert (east, north) == pytest.approx(tuple(places.max(axis=0) + margins))
+
+
+def test_the_densest_places_are_those_of_the_slow_twin():
+    rng = np.random.default_rng(8)
+    x = rng.uniform(size=300)
+    y = rng.uniform(size=300)
+    labels = rng.integers(-1, 4, 300)
+    labels[labels == 3] = 2
+    edges = (np.linspace(0, 1, 5), np.linspace(0, 1, 4))
+    found = densest_places(x, y, labels, 4, edges)
+    counts = naive.count_cells(x.tolist(), y.tolist(), labels.tolist(), 4, (edges[0].tolist(), edges[1].tolist()))
+    for cluster in range(3):
+        row, column = naive.densest_cell(counts, cluster)
+        own = (labels == cluster) & (x // 0.25 == column) & (y // (1 / 3) == row)
+        assert found[cluster] == pytest.approx((x[own].mean(), y[own].mean()))
+    assert np.isnan(found[3]).all()
+
+
+def test_clusters_have_their_number_among_their_points(europe):
+    numbers = {text.get_text(): text.get_position() for text in plot.map(europe).texts}
+    assert numbers["0"][0] < 5 < numbers["1"][0]
 
 
 def test_cells_are_those_of_the_slow_twin():
@@ -93,6 +127,36 @@ def test_slides_that_would_cover_each_other_are_drawn_beside_each_other():
     where, _ = points(axes)
     assert np.ptp(where[:, 0]) > 2
     assert np.ptp(where[:, 1]) > 2
+
+
+def test_cells_with_many_rows_are_more_opaque():
+    shades = opacity(np.array([[[1, 0], [100, 0], [0, 400]]]))
+    assert 0.45 < shades[0, 0] < shades[0, 4] < shades[0, 8] == 1
+
+
+def test_the_first_of_very_many_slides_are_drawn_and_it_is_said():
+    rng = np.random.default_rng(9)
+    groups = np.repeat(np.arange(40), 600)
+    places = rng.uniform(size=(groups.size, 2))
+    axes = plot.map(
+        labelled(np.zeros((groups.size, 1)), np.zeros(groups.size, dtype=int), positions=places, groups=groups)
+    )
+    said = axes.get_title(loc="right").replace("\n", " ")
+    assert said.startswith(f"the first {MOST_TILES} of 40 groups; 21,600 rows in cells")
+
+
+def test_groups_that_do_not_cover_each_other_share_the_map():
+    rng = np.random.default_rng(10)
+    places = rng.uniform(size=(40, 2)) + np.repeat([[0, 0], [5, 0]], 20, axis=0)
+    fit = labelled(np.zeros((40, 1)), np.zeros(40, dtype=int), positions=places, groups=np.repeat(["west", "east"], 20))
+    where, _ = points(plot.map(fit))
+    assert np.sort(where[:, 0]) == pytest.approx(np.sort(places[:, 0]))
+
+
+def test_a_single_place_is_drawn():
+    fit = labelled(np.zeros((5, 1)), np.zeros(5, dtype=int), positions=np.full((5, 2), 3.0))
+    where, _ = points(plot.map(fit))
+    assert (where == 3).all()
 
 
 def test_other_coordinates_can_be_drawn():

@@ -13,7 +13,8 @@ from matplotlib.colors import to_rgb
 from builders.descriptions import labelled
 from mcgta import plot
 from mcgta.palette import NOISE_COLOR, cluster_color
-from mcgta.plot.time_shares import GAP_STEPS, shares_of_time, stack_shares
+from mcgta.plot.time_shares import GAP_STEPS, OWN_SHARE, course, envelope, shares_of_time, stack_shares, wide_stretches
+from mcgta.plot.times import MOST_GROUPS, MOST_NUMBERS
 from naive import plots as naive
 
 
@@ -37,6 +38,17 @@ def test_a_cluster_that_holds_little_of_a_column_still_has_a_pixel():
     assert np.count_nonzero(picture[:, 0] == 1) == 1
     assert np.count_nonzero(picture[:, 0] == 0) == 47
     assert (picture[:, 1] == -1).all()
+
+
+@given(
+    st.lists(st.sampled_from([(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, 0.5, 0.0), (0.0, 0.0, 1.0), (0.92, 0.08, 0.0)])),
+    st.integers(1, 4),
+)
+@settings(max_examples=60, deadline=None)
+def test_wide_stretches_are_those_of_the_slow_twin(columns, least):
+    columns = [*columns, (0.0, 0.0, 0.0)]
+    fast = wide_stretches(np.array(columns), least)
+    assert [tuple(each) for each in fast] == naive.wide_stretches(columns, least, OWN_SHARE)
 
 
 def strip(axes):
@@ -98,6 +110,58 @@ def test_groups_are_strips_one_below_another():
     tops = [image.get_extent()[3] for image in axes.images]
     assert tops[0] > tops[1]
     assert strip(axes)[24, 0][:3] == pytest.approx(to_rgb(cluster_color(1)))
+
+
+def test_wide_stretches_have_the_number_of_their_cluster_and_noise_has_none(machine):
+    axes = plot.timeline(machine, features=0)
+    begin = dates.date2num(np.datetime64("2024-03-01T00:00"))
+    said = [(text.get_text(), round((text.get_position()[0] - begin) * 1440)) for text in axes.texts]
+    spells = {("0", 25), ("1", 75), ("0", 125), ("2", 175), ("1", 635), ("2", 685), ("0", 735)}
+    assert {(text, min(minute for _, minute in spells if abs(minute - at) < 5)) for text, at in said} == spells
+
+
+def test_narrow_stretches_have_no_number():
+    labels = np.arange(600) // 2 % 3
+    assert not plot.timeline(labelled(np.zeros((600, 1)), labels), features=0).texts
+    many = labelled(np.zeros((2000, 1)), np.arange(2000) // 20 % 2)
+    assert len(plot.timeline(many, features=0, ax=wide_axes()).texts) <= MOST_NUMBERS
+
+
+def test_the_first_of_many_groups_are_drawn():
+    groups = np.repeat(np.arange(MOST_GROUPS + 3), 5)
+    axes = plot.timeline(labelled(np.zeros((groups.size, 1)), np.zeros(groups.size, dtype=int), groups=groups))
+    assert len(axes.images) == MOST_GROUPS
+    assert axes.get_title(loc="right") == f"the first {MOST_GROUPS} of {MOST_GROUPS + 3} groups"
+
+
+def test_an_envelope_holds_the_values_of_each_column():
+    rng = np.random.default_rng(6)
+    times = np.sort(rng.uniform(0, 10, 500))
+    values = rng.normal(size=500)
+    edges = np.linspace(0, 10, 6)
+    seen = envelope(times, values, edges, 0.02)
+    whole = np.isfinite(seen.mean)
+    for place, column in enumerate(np.flatnonzero(whole)):
+        own = np.sort(values[(times >= edges[place]) & (times < edges[place + 1])])
+        assert seen.times[column] == pytest.approx(edges[place : place + 2].mean())
+        assert seen.mean[column] == pytest.approx(own.mean())
+        assert (seen.least[column], seen.largest[column]) == (own[0], own[-1])
+        ranks = np.rint(np.array([0.1, 0.9]) * (own.size - 1)).astype(int)
+        assert (seen.low[column], seen.high[column]) == tuple(own[ranks])
+
+
+def test_lines_and_envelopes_are_broken_at_gaps():
+    times = np.r_[np.arange(10.0), 100 + np.arange(10.0)]
+    values = np.arange(20.0)
+    for drawn in (course(times, values, 1.0)[1], envelope(times, values, np.linspace(0, 110, 111), 1.0).mean):
+        assert np.count_nonzero(np.isnan(drawn)) == 1
+        assert np.isnan(drawn[10])
+
+
+def test_dates_stand_where_matplotlib_has_them_whatever_its_epoch(machine):
+    offset = dates.date2num(np.datetime64("1970-01-01"))
+    left = plot.timeline(machine, features=0).get_xlim()[0]
+    assert left - offset == pytest.approx(np.datetime64("2024-03-01T00:00").astype("datetime64[m]").astype(int) / 1440)
 
 
 def vertices(axes):

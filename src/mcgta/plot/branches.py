@@ -49,9 +49,9 @@ def grow_branches(tree: CondensedTree, labels: Labels, n_clusters: int, most: in
     home = tree.parent[is_row] - count
     leaving = _losses(tree.lambda_val[is_row])
     parent, birth, size = _clusters(tree, count)
-    finite = np.concatenate([leaving, birth[1:]])
-    positive = finite[finite > 0]
-    highest = float(finite.max(initial=0.0)) or 1.0
+    losses = np.concatenate([leaving, birth[1:]])
+    positive = losses[(losses > 0) & np.isfinite(losses)]
+    highest = float(positive.max(initial=0.0)) or 1.0
     lowest = float(positive.min(initial=highest))
     birth[0] = highest
     held = np.zeros((size.size, n_clusters + 1), dtype=np.int64)

@@ -187,9 +187,10 @@ def _label(axes: Axes, frame: Frame, columns: tuple[int, int]) -> None:
     axes.locator_params(axis="x", nbins=int(np.clip(size_in_inches(axes)[0] / _TICK_INCHES, 2, 9)))
     west, south, east, north = frame.view
     if frame.on_earth:
-        for axis, span in (("x", east - west), ("y", north - south)):
-            if span > _WIDE_VIEW_DEGREES:
-                axes.locator_params(axis=axis, steps=_WIDE_STEPS)
+        if east - west > _WIDE_VIEW_DEGREES:
+            axes.locator_params(axis="x", steps=_WIDE_STEPS)
+        if north - south > _WIDE_VIEW_DEGREES:
+            axes.locator_params(axis="y", steps=_WIDE_STEPS)
         axes.xaxis.set_major_formatter(lambda degrees, _: _say_degrees((degrees + 180) % 360 - 180, "E", "W"))
         axes.yaxis.set_major_formatter(lambda degrees, _: _say_degrees(degrees, "N", "S"))
         return

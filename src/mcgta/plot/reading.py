@@ -59,7 +59,7 @@ class ClusterShares(NamedTuple):
 def cluster_shares(fit: Fit) -> ClusterShares:
     """Return which share of the rows each cluster has, and noise."""
     counts = cluster_counts(fit)
-    return ClusterShares(counts / fit.n_rows, 1 - int(counts.sum()) / fit.n_rows)
+    return ClusterShares(counts / fit.n_rows, (fit.n_rows - int(counts.sum())) / fit.n_rows)
 
 
 def cluster_moments(fit: Fit) -> Moments:
