@@ -7,7 +7,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import geopandas
+import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyogrio
 import pytest
 
 from cli.conftest import run_process
@@ -18,6 +23,7 @@ from mcgta.files.by_suffix import FORMATS
 SUFFIXES = [suffix for known in FORMATS for suffix in known.suffixes]
 SETTINGS = ["--ignore", "state", "--set", "n_neighbors=10"]
 ROWS = 120
+ADDED = ("cluster", "probability", "is_noise")
 
 
 def columns() -> dict[str, np.ndarray]:
@@ -47,9 +53,60 @@ def write_npz(path: Path) -> None:
     np.savez(path, **columns())
 
 
+def write_parquet(path: Path) -> None:
+    pq.write_table(pa.table(columns()), path)
+
+
+def write_arrow(path: Path) -> None:
+    table = pa.table(columns())
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+
+
+def write_geojson(path: Path) -> None:
+    table = columns()
+    places = zip(table.pop("lon").tolist(), table.pop("lat").tolist(), strict=True)
+    rows = zip(*(column.tolist() for column in table.values()), strict=True)
+    features = [
+        {
+            "type": "Feature",
+            "geometry": {"type": "Point", "coordinates": place},
+            "properties": dict(zip(table, row, strict=True)),
+        }
+        for place, row in zip(places, rows, strict=True)
+    ]
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+
+
+def write_geopackage(path: Path) -> None:
+    table = columns()
+    points = geopandas.points_from_xy(table.pop("lon"), table.pop("lat"))
+    pyogrio.write_dataframe(geopandas.GeoDataFrame(table, geometry=points, crs="EPSG:4326"), path)
+
+
+def write_h5ad(path: Path) -> None:
+    """Degrees and states are columns of the cells, and speed and load are genes."""
+    table = columns()
+    with h5py.File(path, "w") as file:
+        file.attrs["encoding-type"] = "anndata"
+        for name, index in (("obs", [f"cell{k}" for k in range(ROWS)]), ("var", ["speed", "load"])):
+            frame = file.create_group(name)
+            frame.attrs["_index"] = "_index"
+            frame.attrs["column-order"] = ["lon", "lat", "state"] if name == "obs" else np.zeros(0)
+            frame.create_dataset("_index", data=index)
+        for name in ("lon", "lat", "state"):
+            file["obs"].create_dataset(name, data=table[name])
+        file.create_dataset("X", data=np.column_stack([table["speed"], table["load"]]))
+
+
 WRITERS: dict[str, Callable[[Path], None]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"), write_text),
     ".npz": write_npz,
+    **dict.fromkeys((".parquet", ".pq"), write_parquet),
+    **dict.fromkeys((".feather", ".arrow"), write_arrow),
+    ".geojson": write_geojson,
+    ".gpkg": write_geopackage,
+    ".h5ad": write_h5ad,
 }
 """Functions that make a file, by suffix, without the code under test."""
 
@@ -73,17 +130,18 @@ def test_a_table_is_clustered_and_its_rows_are_placed_again(suffix, tmp_path):
     assert found["wrote"] == {"table": f"walk_clusters{suffix}", "model": "walk.mcgta", "report": None}
     before = read_file(tmp_path / name)
     after = read_file(tmp_path / f"walk_clusters{suffix}")
-    assert list(after.columns) == [*before.columns, "cluster", "probability", "is_noise"]
+    assert [name for name in after.columns if name not in ADDED] == [*before.columns]
+    assert [name for name in after.columns if name in ADDED] == [*ADDED]
     for column, values in before.columns.items():
         np.testing.assert_array_equal(after.columns[column], values)
     labels = load(tmp_path / "walk.mcgta").labels_
-    np.testing.assert_array_equal(after.columns["cluster"], labels)
+    np.testing.assert_array_equal(after.columns["cluster"].astype(int), labels)  # h5ad has texts, as scanpy does
     np.testing.assert_array_equal(after.columns["is_noise"].astype(bool), labels < 0)
     assert set(labels) == {0, 1}
 
     placed = run_json("predict", "walk.mcgta", name, "-o", f"placed{suffix}", cwd=tmp_path)
     assert placed["wrote"] == {"table": f"placed{suffix}"}
-    np.testing.assert_array_equal(read_file(tmp_path / f"placed{suffix}").columns["cluster"], labels)
+    np.testing.assert_array_equal(read_file(tmp_path / f"placed{suffix}").columns["cluster"].astype(int), labels)
 
 
 @pytest.mark.parametrize("suffix", [known.suffixes[0] for known in FORMATS])

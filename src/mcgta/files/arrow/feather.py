@@ -40,10 +40,11 @@ def read_feather(source: Source) -> FileTable:
 
 
 def _gather(batches: Any, name: str) -> list[Any]:
-    """Return batches, after each of which the memory is looked at."""
+    """Return batches, each of which is found to be sound before its size is asked, and that to fit into memory."""
     gathered = []
     size = 0
     for batch in batches:
+        batch.validate(full=True)
         size += batch.nbytes
         refuse_large(size, name)
         gathered.append(batch)

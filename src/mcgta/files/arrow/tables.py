@@ -28,8 +28,11 @@ class ArrowOrigin:
 def explaining_arrow(name: str, kind: str) -> Iterator[None]:
     """Turn what pyarrow says of a damaged file into a :class:`FileProblem` that names the file."""
     pa = load_pyarrow()
-    with explaining(name, kind, (pa.lib.ArrowException, OSError, ValueError, KeyError, TypeError, EOFError)):
-        yield
+    try:
+        with explaining(name, kind, (pa.lib.ArrowException, OSError, ValueError, KeyError, TypeError, EOFError)):
+            yield
+    except MemoryError as error:
+        raise FileProblem(f"{name}: damaged, or larger than the memory that is free") from error
 
 
 def refuse_large(size: int, name: str) -> None:
@@ -50,8 +53,8 @@ def read_arrow(arrow: Any, source: Source, format_name: str, origin: ArrowOrigin
     origin : what is needed to write it again; None for the table
     """
     name = source.name
-    _check_shape(arrow, name)
     with explaining_arrow(name, "a table whose cells are as its columns say"):
+        _check_shape(arrow, name)
         arrow.validate(full=True)
         geo = find_geometry(arrow.schema, name)
         read = {
@@ -59,10 +62,9 @@ def read_arrow(arrow: Any, source: Source, format_name: str, origin: ArrowOrigin
             for column in arrow.column_names
             if geo is None or column != geo.name
         }
-    points: Points | None = None
-    notes: tuple[str, ...] = ()
-    if geo is not None:
-        with explaining_arrow(name, "a table of geometries"):
+        points: Points | None = None
+        notes: tuple[str, ...] = ()
+        if geo is not None:
             points, notes = read_points(_storage(arrow.column(geo.name)).combine_chunks(), geo, name)
     known = {column: found for column, found in read.items() if found is not None}
     others = tuple(column for column in read if column not in known)
