@@ -21,13 +21,13 @@ from mcgta.report.sections.relatedness import write_relatedness
 from mcgta.report.sections.repeating import write_repeating
 from mcgta.report.sections.rows import write_tables
 from mcgta.report.sections.transitions import write_transitions
-from mcgta.report.subject import Subject, color_rules
+from mcgta.report.subject import Subject, color_rules, ink_on
 
 SCRIPTS = ("unpack", "scales", "surface", "strips", "courses", "timeline", "places", "legend", "start")
 """Scripts in the order in which they build on each other."""
 
 _LINKS = {
-    "overview": "When and where",
+    "overview": "Picture",
     "cards": "Clusters",
     "networks": "Networks",
     "transitions": "Transitions",
@@ -47,8 +47,10 @@ def make_page(subject: Subject) -> str:
     numbers = count_numbers(shown)
     overview = write_overview(subject, shown, pack)
     sections = [
+        write_legend(
+            subject, numbers
+        ),  # above the picture, and a child of the page itself, so that it can stay in view
         overview.section,
-        write_legend(subject, numbers),
         write_cards(subject),
         write_networks(subject),
         write_transitions(subject),
@@ -60,6 +62,7 @@ def make_page(subject: Subject) -> str:
     ]
     values = {
         "colors": cluster_colors(numbers),
+        "inks": [ink_on(color) for color in cluster_colors(numbers)],
         "noise": NOISE_COLOR,
         "shown": [_shown_values(each, numbers) for each in shown],
         "timeline": overview.timeline,

@@ -11,7 +11,7 @@ from mcgta.description.moments import Moments
 from mcgta.description.summary import distinguishing_features
 from mcgta.fit import Fit
 from mcgta.palette import NOISE_COLOR, cluster_color
-from mcgta.report.markup.html import Markup, element
+from mcgta.report.markup.html import DASH, Markup, element
 from mcgta.runtime.cached import cached_property
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.verdict import noun
@@ -95,7 +95,7 @@ class Subject:
 
 def badge(cluster: int) -> Markup:
     """Return the number of a cluster on its colour; of noise a dash. The style of the page has a class for each colour."""
-    return element("span", "–" if cluster < 0 else str(cluster), class_=f"badge {color_class(cluster)}")
+    return element("span", DASH if cluster < 0 else str(cluster), class_=f"badge {color_class(cluster)}")
 
 
 def color_class(cluster: int) -> str:

@@ -48,6 +48,10 @@ class Courses {
     }
     const first = Math.max(this.rowAt(line, from) - 1, 0);
     const last = Math.min(this.rowAt(line, to), line.rows - 1);
+    if (line.mean) {
+      this.traceMoments(context, line, feature, first, last, x, y);
+      return;
+    }
     const levels = line.values[feature];
     if (last - first > 3 * box.width) {
       this.traceRanges(context, this.rowRanges(line, levels, first, last, box, from, to), box, y);
@@ -59,6 +63,20 @@ class Courses {
       if (place - before > GAP_STEPS * this.axis.step) context.moveTo(x(place), y(levels[row]));
       context.lineTo(x(place), y(levels[row]));
       before = place;
+    }
+  }
+
+  /* Moments with several rows: bars from the least to the largest value, and a line through the means. */
+  traceMoments(context, line, feature, first, last, x, y) {
+    for (let row = first; row <= last; row++) {
+      const place = x(this.placeOf(line, row));
+      context.moveTo(place, y(line.least[feature][row]));
+      context.lineTo(place, y(line.largest[feature][row]));
+    }
+    for (let row = first; row <= last; row++) {
+      const place = x(this.placeOf(line, row));
+      if (row === first) context.moveTo(place, y(line.mean[feature][row]));
+      else context.lineTo(place, y(line.mean[feature][row]));
     }
   }
 
@@ -116,8 +134,8 @@ class Courses {
     } else {
       const first = Math.max(Math.min(this.rowAt(line, to) - 1, this.rowAt(line, from)), 0);
       for (let row = first; row < Math.max(this.rowAt(line, to), first + 1) && row < line.rows; row++) {
-        least = Math.min(least, line.values[feature][row]);
-        largest = Math.max(largest, line.values[feature][row]);
+        least = Math.min(least, (line.mean ? line.least : line.values)[feature][row]);
+        largest = Math.max(largest, (line.mean ? line.largest : line.values)[feature][row]);
       }
     }
     return least > largest ? null : [this.value(feature, least), this.value(feature, largest)];

@@ -55,8 +55,10 @@ class PlaceMap {
     context.rect(MAP_LEFT, 0, this.width, this.height);
     context.clip();
     if (this.values.cells) this.drawCells(context);
+    else if (this.values.stacked) this.drawPies(context, colors);
     else this.drawPoints(context);
     this.drawCoast(context, colors);
+    this.drawNumbers(context, colors);
     this.drawTiles(context, colors);
     this.drawScaleBar(context, colors);
     context.restore();
@@ -134,6 +136,75 @@ class PlaceMap {
       } else context.rect(x - radius, y - radius, 2 * radius, 2 * radius);
     }
     context.fill();
+  }
+
+  /* Places with several rows, as discs that are divided by shares; rows at one place stand together. */
+  drawPies(context, colors) {
+    const { state, values } = this;
+    const codes = values.codes[state.shown];
+    const counts = new Float64Array(state.numbers + 1);
+    this.places = this.places || this.countPlaces();
+    const radius = Math.min(Math.max(1.4 * Math.sqrt((COVERED_SHARE * this.width * this.height * this.magnified) / (this.places * Math.PI)), 1.5), 9);
+    for (let first = 0, next = 0; first < codes.length; first = next) {
+      counts.fill(0);
+      let total = 0;
+      for (next = first; next < codes.length && values.x[next] === values.x[first] && values.y[next] === values.y[first]; next++) {
+        const index = state.index(codes[next]);
+        if (state.isHidden(index) || !this.isIn(next)) continue;
+        counts[index] += 1;
+        total += 1;
+      }
+      this.drawPie(context, first, counts, total, radius, colors);
+    }
+  }
+
+  countPlaces() {
+    const { x, y } = this.values;
+    let count = 0;
+    for (let k = 0; k < x.length; k++) if (k === 0 || x[k] !== x[k - 1] || y[k] !== y[k - 1]) count += 1;
+    return count;
+  }
+
+  drawPie(context, point, counts, total, radius, colors) {
+    const x = this.x(this.values.x[point] / STORED_PLACES);
+    const y = this.y(1 - this.values.y[point] / STORED_PLACES);
+    let angle = -0.5 * Math.PI;
+    if (!total) {
+      context.fillStyle = colors.ghost;
+      context.beginPath();
+      context.arc(x, y, 0.5 * radius, 0, 2 * Math.PI);
+      context.fill();
+      return;
+    }
+    counts.forEach((count, index) => {
+      if (!count) return;
+      const end = angle + (2 * Math.PI * count) / total;
+      context.fillStyle = this.state.color(index);
+      context.beginPath();
+      if (count < total) context.moveTo(x, y);
+      context.arc(x, y, radius, angle, end);
+      context.fill();
+      angle = end;
+    });
+  }
+
+  /* Numbers of clusters where these are densest. */
+  drawNumbers(context, colors) {
+    const { state } = this;
+    context.save();
+    context.font = "bold 14px system-ui, sans-serif";
+    context.lineWidth = 4;
+    context.lineJoin = "round";
+    context.strokeStyle = colors.ground;
+    context.fillStyle = colors.ink;
+    for (const [number, across, down] of this.values.anchors[state.shown]) {
+      if (state.isHidden(number)) continue;
+      const text = String(number);
+      const x = this.x(across) - context.measureText(text).width / 2;
+      context.strokeText(text, x, this.y(down) + 5);
+      context.fillText(text, x, this.y(down) + 5);
+    }
+    context.restore();
   }
 
   /* Cells as a picture of four by four pixels each, of which a cluster has as many as is its share. */

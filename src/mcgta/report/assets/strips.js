@@ -44,7 +44,8 @@ class Strip {
   }
 }
 
-/* Draws strips as columns of pixels in which clusters are stacked by their shares; each that is there gets a pixel. */
+/* Draws strips as columns of pixels in which clusters are stacked by their shares; each that is there gets a pixel. In a
+   numbered box, stretches that are wide enough have the number of their cluster. */
 function drawShares(context, strips, box, from, to, state, colors) {
   const sums = new Float64Array(state.numbers + 1);
   const held = [];
@@ -79,6 +80,12 @@ function drawShares(context, strips, box, from, to, state, colors) {
 function fillRun(context, run, end, box, state, colors) {
   context.fillStyle = state.isHidden(run.k) ? colors.ghost : state.color(run.k);
   context.fillRect(box.x + run.from, box.y, end - run.from, box.height);
+  if (!box.numbered || run.k === state.numbers || state.isHidden(run.k)) return;
+  const number = String(run.k);
+  const width = context.measureText(number).width;
+  if (end - run.from < width + 10) return;
+  context.fillStyle = state.values.inks[run.k];
+  context.fillText(number, box.x + (run.from + end - width) / 2, box.y + box.height / 2 + 4);
 }
 
 function drawColumn(context, held, sums, total, box, pixel, state, colors) {

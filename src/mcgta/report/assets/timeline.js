@@ -78,7 +78,7 @@ class Timeline {
     const height = this.several ? GROUP_HEIGHT : STRIP_HEIGHT;
     const pitch = height + (this.several ? GROUP_GAP : 0);
     const context = sizedContext(this.picture, this.width, pitch * values.groups.length + AXIS_HEIGHT);
-    const box = { x: this.left, y: 0, width: this.width - this.left, height };
+    const box = { x: this.left, y: 0, width: this.width - this.left, height, numbered: true };
     this.current().forEach((strip, group) => {
       drawShares(context, [strip], { ...box, y: group * pitch }, state.from, state.to, state, colors);
       if (!this.several) return;
@@ -95,7 +95,7 @@ class Timeline {
     context.strokeStyle = colors.faint;
     context.fillStyle = colors.ink;
     context.lineWidth = 1;
-    const most = Math.max(Math.floor(width / 110), 2);
+    const most = Math.max(Math.floor(width / 85), 3);
     for (const tick of this.axis.ticks(state.from, state.to, most)) {
       const x = this.left + (width * (tick.place - state.from)) / (state.to - state.from);
       const text = context.measureText(tick.label).width;

@@ -13,6 +13,9 @@ _VOID = frozenset({"br", "hr", "img", "input", "meta", "path", "rect", "circle",
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 """Characters that HTML does not allow, or that cannot be written as UTF-8."""
 
+DASH = "\u2013"
+"""Stands in a table where there is nothing."""
+
 LONGEST_NAME = 60
 """Characters of a name that are written; of longer ones the middle is left out."""
 
@@ -59,14 +62,19 @@ def shorten(words: str, most: int) -> str:
 
 
 def table(
-    head: Sequence[Any], rows: Iterable[Sequence[Any]], *, caption: Any = None, numbers: Sequence[int] = ()
+    head: Sequence[Any],
+    rows: Iterable[Sequence[Any]],
+    *,
+    caption: Any = None,
+    numbers: Sequence[int] = (),
+    wide: Sequence[int] = (),
 ) -> Markup:
     """Return a table in a frame that scrolls where it is wide; the first cell of a row is its heading.
 
-    ``numbers`` are the columns that are aligned on the right.
+    ``numbers`` are the columns that are aligned on the right, ``wide`` those of longer texts.
     """
     right = frozenset(numbers)
-    kinds = ["n" if k in right else None for k in range(len(head))]
+    kinds = ["n" if k in right else "w" if k in wide else None for k in range(len(head))]
     top = element(
         "tr", *(element("th", cell, scope="col", class_=kind) for cell, kind in zip(head, kinds, strict=True))
     )

@@ -20,6 +20,9 @@ MAX_FULL_BYTES = 2_600_000
 MAX_COLUMN_BYTES = 1_500_000
 """Bytes, as text, of columns."""
 
+MOST_MOMENTS = 16_384
+"""Moments of all series together, at which there are several rows, that are stored one by one."""
+
 _LEVELS = 4_095
 _EMPTY = 65_535
 _VALUE_BYTES = 1.6
@@ -40,7 +43,7 @@ class Courses:
     ----------
     values : for the page
     full : whether every row is there
-    columns : columns of time of each series, where not
+    columns : columns of time of each series, where not; 0 where each moment has its own
     cut_share : share of values that are cut off, being far from the others
     """
 
@@ -63,6 +66,9 @@ def pack_courses(pack: Pack, series: list[Series], X: Array, order: Index, axis:
     scales = [shown_range(X[:, k]) for k in range(n_features)]
     cut = float(np.mean([np.mean((X[:, k] < low) | (X[:, k] > high)) for k, (low, high) in enumerate(scales)]))
     ranges = [list(scale) for scale in scales]
+    if any(each.tied for each in series) and sum(np.unique(each.times).size for each in series) <= MOST_MOMENTS:
+        lines = [_pack_moments(pack, each, X, order, scales, axis) for each in series]
+        return Courses({"ranges": ranges, "lines": lines}, False, 0, cut)
     if fits_in_full(n_rows, n_features, regular=all(each.regular for each in series)):
         lines = [_pack_rows(pack, each, X, order, scales, axis) for each in series]
         return Courses({"ranges": ranges, "lines": lines}, True, 0, cut)
@@ -100,6 +106,21 @@ def _pack_rows(
     return {"rows": rows.size, "times": pack.add(axis.store(series.times), summed=True), "values": values}
 
 
+def _pack_moments(
+    pack: Pack, series: Series, X: Array, order: Index, scales: list[tuple[float, float]], axis: TimeAxis
+) -> dict[str, Any]:
+    """Store the least, the mean and the largest value of each moment, at which there are several rows."""
+    moments, first, counts = np.unique(series.times, return_index=True, return_counts=True)
+    rows = order[series.rows]
+    parts: dict[str, list[Any]] = {"least": [], "mean": [], "largest": []}
+    for k, scale in enumerate(scales):
+        values = X[rows, k]
+        parts["least"].append(pack.add(_store(np.minimum.reduceat(values, first), scale)))
+        parts["mean"].append(pack.add(_store(np.add.reduceat(values, first) / counts, scale)))
+        parts["largest"].append(pack.add(_store(np.maximum.reduceat(values, first), scale)))
+    return {"rows": moments.size, "times": pack.add(axis.store(moments), summed=True), **parts}
+
+
 def _pack_columns(
     pack: Pack, series: Series, X: Array, order: Index, scales: list[tuple[float, float]], edges: Array
 ) -> dict[str, Any]:
@@ -110,8 +131,8 @@ def _pack_columns(
     filled: Mask = np.zeros(columns, dtype=bool)
     filled[column[first]] = True
     rows = order[series.rows]
-    least = []
-    largest = []
+    least: list[Any] = []
+    largest: list[Any] = []
     for k, scale in enumerate(scales):
         stored = _store(X[rows, k], scale)
         for part, reduce in ((least, np.minimum), (largest, np.maximum)):

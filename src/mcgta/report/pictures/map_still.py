@@ -13,15 +13,18 @@ from mcgta.report.markup.charts import digits, label, line_path, rule, svg
 from mcgta.report.markup.html import Markup, element, shorten
 from mcgta.report.markup.png import shaded_png
 from mcgta.report.markup.ticks import number_ticks
-from mcgta.report.pictures.places import NARROWEST_COAST_VIEW_M, PlaceMap, grid_edges
+from mcgta.report.pictures.places import NARROWEST_COAST_VIEW_M, PlaceMap, find_anchors, grid_edges
 from mcgta.report.subject import Subject, color_class
-from mcgta.runtime.types import Index, Labels
+from mcgta.runtime.types import Array, Labels
 from mcgta.runtime.wording import say_distance
 
 LONGER_SIDE = 640.0
 SHORTEST_SIDE = 120.0
 MOST_STILL_POINTS = 5_000
 """Points that are drawn as such; more are counted in cells."""
+
+MOST_STILL_PIES = 800
+"""Places with several rows that are drawn as such; more are counted in cells."""
 
 MAX_STILL_BYTES = 90_000
 _STILL_CELLS = 120
@@ -42,24 +45,24 @@ def draw_map(subject: Subject, placed: PlaceMap) -> Markup:
     y = (north - frame.y) / (north - south) * height
     labels = subject.fit.labelling.labels[frame.rows]
     parts = _draw_grid(frame, width, height)
-    if labels.size > MOST_STILL_POINTS:
+    if placed.values["stacked"] and np.unique(np.column_stack([x, y]), axis=0).shape[0] <= MOST_STILL_PIES:
+        parts += _draw_pies(x, y, labels, width * height)
+    elif labels.size > MOST_STILL_POINTS:
         parts.append(_draw_cells(frame, labels, subject.n_clusters, width, height))
     else:
-        parts += _draw_points(x, y, labels, math.sqrt(_COVERED_SHARE * width * height / max(labels.size, 1) / math.pi))
-    parts += [
-        element(
-            "path",
-            d=line_path(
-                _LEFT + (arc[:, 0] - west) / (east - west) * width, (north - arc[:, 1]) / (north - south) * height
-            ),
-            class_="coast",
-        )
+        parts += _draw_points(x, y, labels, _radius(width * height, labels.size))
+    arcs = [
+        line_path((arc[:, 0] - west) / (east - west) * width, (north - arc[:, 1]) / (north - south) * height)
         for arc in placed.arcs
     ]
+    coast = (element("path", d=path, class_="coast") for path in arcs)
+    parts.append(element("svg", *coast, x=digits(_LEFT), y="0", width=digits(width), height=digits(height)))
     for tile in frame.tiles:
         place = _LEFT + (tile.x - west) / (east - west) * width
         level = (north - tile.y) / (north - south) * height - 3
         parts.append(label(shorten(tile.name, 18), place, level, anchor="middle"))
+    for number, across, down in find_anchors(frame, subject.fit.labelling.labels):
+        parts.append(label(str(number), _LEFT + across * width, down * height + 4, anchor="middle", kind="halo"))
     if frame.width_m < NARROWEST_COAST_VIEW_M:
         parts += _draw_scale_bar(frame, width, height)
     return svg(_LEFT + width + 10, height + _BOTTOM, parts, "Map: which cluster is where", kind="map")
@@ -74,14 +77,49 @@ def _size(frame: Frame) -> tuple[float, float]:
     return max(width, SHORTEST_SIDE), max(height, SHORTEST_SIDE)
 
 
-def _draw_points(x: Index, y: Index, labels: Labels, radius: float) -> list[Markup]:
+def _radius(area: float, count: int) -> float:
+    """Return the radius of so many dots that cover a share of an area."""
+    return float(np.clip(math.sqrt(_COVERED_SHARE * area / max(count, 1) / math.pi), *_RADII))
+
+
+def _draw_pies(x: Array, y: Array, labels: Labels, area: float) -> list[Markup]:
+    """Return each place as a disc that is divided by the shares of its clusters."""
+    places, of_rows = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True)
+    radius = 1.4 * _radius(area, len(places))
+    clusters = np.unique(labels)
+    counts = np.zeros((len(places), clusters.size))
+    np.add.at(counts, (of_rows.ravel(), np.searchsorted(clusters, labels)), 1)
+    ends = np.cumsum(counts, axis=1) / counts.sum(axis=1, keepdims=True)
+    paths: list[list[str]] = [[] for _ in clusters]
+    for (across, upward), own in zip(places.tolist(), np.c_[np.zeros(len(places)), ends].tolist(), strict=True):
+        for k, path in enumerate(paths):
+            if own[k + 1] > own[k]:
+                path.append(_wedge(across, upward, radius, own[k], own[k + 1]))
+    return [
+        element("path", d="".join(path), class_=f"flat {color_class(int(cluster))}")
+        for cluster, path in zip(clusters.tolist(), paths, strict=True)
+    ]
+
+
+def _wedge(x: float, y: float, radius: float, begin: float, end: float) -> str:
+    """Return the part of a disc between two shares of a turn, from the top clockwise."""
+    r = digits(radius)
+    if end - begin > 0.999:
+        return f"M{digits(x - radius)} {digits(y)}a{r} {r} 0 1 0 {digits(2 * radius)} 0a{r} {r} 0 1 0 {digits(-2 * radius)} 0z"
+    one, two = (
+        (x + radius * math.sin(2 * math.pi * at), y - radius * math.cos(2 * math.pi * at)) for at in (begin, end)
+    )
+    large = int(end - begin > 0.5)
+    return f"M{digits(x)} {digits(y)}L{digits(one[0])} {digits(one[1])}A{r} {r} 0 {large} 1 {digits(two[0])} {digits(two[1])}z"
+
+
+def _draw_points(x: Array, y: Array, labels: Labels, radius: float) -> list[Markup]:
     """Return a path of dots for each cluster, noise first."""
-    size = float(np.clip(radius, *_RADII))
     parts = []
     for cluster in np.unique(labels).tolist():
         own = labels == cluster
         dots = "".join(f"M{digits(a)} {digits(b)}h0" for a, b in zip(x[own].tolist(), y[own].tolist(), strict=True))
-        parts.append(element("path", d=dots, class_=f"dots {color_class(cluster)}", stroke_width=digits(2 * size)))
+        parts.append(element("path", d=dots, class_=f"dots {color_class(cluster)}", stroke_width=digits(2 * radius)))
     return parts
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcgta.coastlines import coastlines
 from mcgta.description.patches import spatial_coordinates
-from mcgta.plot.cells import count_cells
+from mcgta.plot.cells import count_cells, densest_places
 from mcgta.plot.frames import Frame, make_frame
 from mcgta.report.pictures.alternatives import Shown, count_numbers
 from mcgta.report.pictures.packing import Pack
@@ -27,6 +28,13 @@ CELLS = 256
 NARROWEST_COAST_VIEW_M = 200_000.0
 """Width of the view below which there are a graticule and a scale bar, and no coast."""
 
+MOST_NUMBERS = 24
+"""Clusters whose numbers are written on the map, the largest ones."""
+
+STACKED_SHARE = 0.7
+"""Distinct places, as a share of the rows, below which a place is drawn as the shares of its clusters."""
+
+_NUMBER_CELLS = 24
 _LARGEST = 65_535
 _COAST_MARGIN = 0.5
 """Views beyond each edge within which coasts are stored."""
@@ -72,6 +80,8 @@ def make_map(subject: Subject, shown: list[Shown], axis: TimeAxis | None, pack: 
         "unit": frame.unit,
         "tiles": [{"name": tile.name, "x": tile.x, "y": tile.y} for tile in frame.tiles],
         "coast": _pack_arcs(pack, arcs, frame),
+        "stacked": is_stacked(frame),
+        "anchors": [find_anchors(frame, each.labels) for each in shown],
     }
     n_rows = frame.rows.size
     remarks = []
@@ -83,7 +93,7 @@ def make_map(subject: Subject, shown: list[Shown], axis: TimeAxis | None, pack: 
                 f"Thinned: the map draws a sample of {MOST_POINTS:,} of {n_rows:,} rows; all figures are of every row."
             )
         else:
-            remarks.append(f"All {n_rows:,} places are in the page.")
+            remarks.append(f"All {n_rows:,} rows are in the page.")
         values |= _pack_points(pack, frame, rows, [each.labels for each in shown])
         if axis is not None:
             order = _along_curve(frame, rows)
@@ -92,11 +102,13 @@ def make_map(subject: Subject, shown: list[Shown], axis: TimeAxis | None, pack: 
     else:
         values |= _pack_cells(pack, frame, shown)
         remarks.append(
-            f"Thinned: the {n_rows:,} rows are counted in cells, {values['columns']} across and {values['rows']} upwards; each cell "
-            "is dealt out to its clusters by their shares, and fainter where rows are few."
+            f"Thinned: the {n_rows:,} rows are counted in cells, {values['columns']} across and {values['rows']} upwards; each "
+            "cell is dealt out to its clusters by their shares, and fainter where rows are few."
         )
     if frame.left_out:
         remarks.append(f"Only the first {len(frame.tiles)} of {len(frame.tiles) + frame.left_out} groups are drawn.")
+    if values["stacked"] and "codes" in values:
+        remarks.append("Places with several rows are divided by the shares of their clusters.")
     if frame.tiles:
         remarks.append("Groups are drawn beside each other, since they would cover each other.")
     if not frame.on_earth and spatial_coordinates(fit.data.positions).shape[1] > 2:
@@ -104,6 +116,27 @@ def make_map(subject: Subject, shown: list[Shown], axis: TimeAxis | None, pack: 
     if fit.missing is not None and fit.missing.rows.size and axis is None:
         remarks.append(f"{fit.missing.rows.size:,} rows with missing values are not drawn.")
     return PlaceMap(frame, arcs, values, remarks)
+
+
+def is_stacked(frame: Frame) -> bool:
+    """Whether many rows are at the same places, such as stations that report again and again."""
+    order = np.lexsort((frame.y, frame.x))
+    moved = (np.diff(frame.x[order]) != 0) | (np.diff(frame.y[order]) != 0)
+    return bool(1 + np.count_nonzero(moved) < STACKED_SHARE * frame.rows.size)
+
+
+def find_anchors(frame: Frame, labels: Labels) -> list[list[float]]:
+    """Return where the numbers of the largest clusters stand: number, and shares of the view from the west and the north."""
+    west, south, east, north = frame.view
+    own = labels[frame.rows]
+    sizes = np.bincount(own[own >= 0])
+    edges = (np.linspace(west, east, _NUMBER_CELLS + 1), np.linspace(south, north, _NUMBER_CELLS + 1))
+    places = densest_places(frame.x, frame.y, own, sizes.size, edges)
+    chosen = [k for k in np.argsort(-sizes, kind="stable")[:MOST_NUMBERS].tolist() if np.isfinite(places[k]).all()]
+    return [
+        [k, (float(places[k, 0]) - west) / (east - west), (north - float(places[k, 1])) / (north - south)]
+        for k in chosen
+    ]
 
 
 def grid_edges(frame: Frame, cells: int) -> tuple[Array, Array]:
@@ -130,7 +163,7 @@ def _along_curve(frame: Frame, rows: Index) -> Index:
     return rows[np.argsort(spread[0] | (spread[1] << np.uint64(1)), kind="stable")]
 
 
-def _spread_bits(values: Index) -> Index:
+def _spread_bits(values: NDArray[Any]) -> NDArray[Any]:
     """Return 16-bit numbers with a zero between any two bits."""
     wide = values.astype(np.uint64)
     for shift, mask in ((8, 0x00FF00FF), (4, 0x0F0F0F0F), (2, 0x33333333), (1, 0x55555555)):

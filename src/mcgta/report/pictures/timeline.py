@@ -60,10 +60,12 @@ def make_timeline(subject: Subject, shown: list[Shown], pack: Pack) -> Timeline:
         remarks.append(f"Strips show shares of time in at most {STRIP_COLUMNS:,} columns, since states change often.")
     if courses.full:
         remarks.append(f"All {n_rows:,} rows are in the page.")
+    elif courses.columns == 0:
+        remarks.append("Features are drawn by the mean of each moment, and a bar from its least to its largest value.")
     else:
         remarks.append(
-            f"Thinned: of {n_rows:,} rows, the page holds the least and the largest value of each feature in {courses.columns:,} "
-            f"columns of time{' of each group' if len(series) > 1 else ''}. The strip and all figures are of every row."
+            f"Thinned: of {n_rows:,} rows, the page holds the least and the largest value of each feature in "
+            f"{courses.columns:,} columns of time{' of each group' if len(series) > 1 else ''}. Figures are of every row."
         )
     if left_out:
         remarks.append(f"Only the first {len(series)} of {len(series) + left_out} groups are drawn.")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcgta.palette import N_COLORS, NOISE_COLOR, cluster_colors
+from mcgta.palette import N_COLORS, NOISE_COLOR, cluster_color, cluster_colors
 from mcgta.plot.time_shares import envelope, shares_of_time, stack_shares
 from mcgta.report.markup.charts import digits, label, line_path, rule, svg
 from mcgta.report.markup.html import Markup, element, shorten
 from mcgta.report.markup.png import indexed_png
 from mcgta.report.pictures.series import Series, TimeAxis
+from mcgta.report.pictures.strips import NOISE, find_time_runs
 from mcgta.report.pictures.timeline import SHOWN_FEATURES, Timeline
-from mcgta.report.subject import Subject
-from mcgta.runtime.types import Index, Labels
+from mcgta.report.subject import Subject, ink_on
+from mcgta.runtime.types import Array, Labels
 from mcgta.runtime.wording import say_number
 
 WIDTH = 960.0
@@ -25,6 +26,8 @@ _GROUP_HEIGHT = 20.0
 _BAND_HEIGHT = 62.0
 _TICKS = 7
 _STACK_PIXELS = 40
+_NUMBERED_WIDTH = 24.0
+_MOST_NUMBERS = 60
 
 
 def draw_timeline(subject: Subject, timeline: Timeline) -> Markup:
@@ -39,6 +42,7 @@ def draw_timeline(subject: Subject, timeline: Timeline) -> Markup:
     for each in timeline.series:
         url = _strip_url(each, labels, subject.n_clusters, edges, timeline.axis)
         parts.append(_image(url, left, top, WIDTH - left, height))
+        parts += _number_runs(each, labels, timeline.axis, (left, top + height / 2 + 4))
         if several:
             parts.append(label(shorten(each.name, 18), left - 8, top + 0.72 * height, anchor="end"))
         top += height + (6.0 if several else 4.0)
@@ -56,12 +60,32 @@ def _say_ends(axis: TimeAxis) -> str:
     return f"{axis.say(axis.first)} to {axis.say(axis.last - axis.step)}"
 
 
-def _strip_url(series: Series, labels: Labels, n_clusters: int, edges: Index, axis: TimeAxis) -> str:
+def _strip_url(series: Series, labels: Labels, n_clusters: int, edges: Array, axis: TimeAxis) -> str:
     """Return the strip of a series as a picture of shares of time."""
     shares = shares_of_time(series.times, labels[series.rows], n_clusters, edges, axis.step)
     picture = stack_shares(shares, max(_STACK_PIXELS, 2 * (n_clusters + 1)))
     colored = np.where(picture == n_clusters, N_COLORS, np.where(picture < 0, -1, picture % N_COLORS))
     return indexed_png(colored, [*cluster_colors(N_COLORS), NOISE_COLOR])
+
+
+def _number_runs(series: Series, labels: Labels, axis: TimeAxis, corner: tuple[float, float]) -> list[Markup]:
+    """Return the numbers of clusters in stretches of theirs that are wide enough."""
+    if series.tied:
+        return []
+    left, level = corner
+    starts, codes = find_time_runs(series, labels[series.rows], axis)
+    places = left + (WIDTH - left) * axis.place(starts)
+    wide = np.flatnonzero((np.diff(places) >= _NUMBERED_WIDTH) & (codes[:-1] < NOISE))
+    return [
+        label(
+            str(codes[k]),
+            0.5 * float(places[k] + places[k + 1]),
+            level,
+            anchor="middle",
+            kind=f"on-{ink_on(cluster_color(int(codes[k])))[1:]}",
+        )
+        for k in wide[:_MOST_NUMBERS].tolist()
+    ]
 
 
 def _image(url: str, x: float, y: float, width: float, height: float) -> Markup:

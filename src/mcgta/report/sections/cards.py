@@ -8,13 +8,16 @@ import numpy as np
 
 from mcgta.description import ClusterDescription
 from mcgta.report.markup.charts import digits, rule, svg
-from mcgta.report.markup.html import Markup, element, named, table
+from mcgta.report.markup.html import DASH, Markup, element, named, table
 from mcgta.report.sections.where import position_cells, position_heads
 from mcgta.report.subject import Subject, badge, color_class
 from mcgta.runtime.wording import say_number, say_share
 
 PROFILE_FEATURES = 6
 """Features of a cluster's profile, the most distinguishing ones first."""
+
+ROW_FEATURES = 4
+"""Features of the typical rows, the first of those."""
 
 _BAR_WIDTH = 120.0
 _BAR_HEIGHT = 14.0
@@ -35,8 +38,8 @@ def write_cards(subject: Subject) -> Markup | None:
         element("h2", f"What sets each {subject.clusters_are(1)} apart", id="cards"),
         element(
             "p",
-            "A bar is the mean of the cluster ± its standard deviation; the tick in the middle is the mean of all rows, and the "
-            "shaded band their standard deviation.",
+            "A bar is the mean of the cluster ± its standard deviation; the tick in the middle is the mean of all rows, "
+            "and the shaded band their standard deviation.",
             class_="quiet",
         ),
         cut,
@@ -87,7 +90,7 @@ def _write_profile(subject: Subject, cluster: ClusterDescription) -> Markup:
             if not math.isnan(each.deviation)
             else say_number(each.mean)
         )
-        rest = "–" if math.isnan(each.rest_mean) else say_number(each.rest_mean)
+        rest = DASH if math.isnan(each.rest_mean) else say_number(each.rest_mean)
         rows.append((named(each.feature), _draw_bar(cluster.cluster, float(middle), float(spread)), level, rest))
     left_out = len(cluster.contrasts) - len(contrasts)
     said = f" ({len(contrasts)} of {len(cluster.contrasts)} features)" if left_out else ""
@@ -113,7 +116,7 @@ def _draw_bar(cluster: int, middle: float, spread: float) -> Markup:
         ),
         rule(place(0), 0, place(0), _BAR_HEIGHT, "grid"),
         element("rect", x=digits(left), y="3.5", width=digits(right - left), height="7", class_=color_class(cluster)),
-        element("circle", cx=digits(place(middle)), cy="7", r="3.2", class_="mark"),
+        element("circle", cx=digits(place(middle)), cy="7", r="2.6", class_="mark"),
     ]
     words = f"{middle:+.1f} ± {spread:.1f} standard deviations of all rows"
     return svg(_BAR_WIDTH, _BAR_HEIGHT, parts, words, kind="bar")
@@ -121,7 +124,7 @@ def _draw_bar(cluster: int, middle: float, spread: float) -> Markup:
 
 def _write_typical_rows(subject: Subject, cluster: ClusterDescription) -> Markup:
     """Return the numbers of the rows nearest to the centre, those of the features in the profile."""
-    features = [each.feature for each in cluster.contrasts[:PROFILE_FEATURES]]
+    features = [each.feature for each in cluster.contrasts[:ROW_FEATURES]]
     columns = [subject.names.index(name) for name in features]
     data = subject.fit.data
     places = _unsorted(subject, cluster.typical_rows)

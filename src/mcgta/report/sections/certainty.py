@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,17 @@ def write_certainty(subject: Subject, shown: list[Shown]) -> Markup:
 def _write_evidence(subject: Subject, shown: list[Shown]) -> Markup:
     choice = subject.fit.choice
     if choice is None:
-        words = "This fit has made no search, so there is no evidence of other numbers of clusters to show. With eps='auto' and the default dissimilarity, clusterer and prior there is one."
+        words = (
+            "This fit has made no search, so there is no evidence of other numbers of clusters to show. With eps='auto' and "
+            "the default dissimilarity, clusterer and prior there is one."
+        )
         return element("p", words)
     return element(
         "div",
         element(
             "p",
-            "Each number of clusters has a best labelling. Its log evidence, in nats, says how well it explains the rows, complexity "
-            f"being paid for; within {CLOSE_NATS:g} nats of the best, answers are about as good.",
+            "Each number of clusters has a best labelling. Its log evidence, in nats, says how well it explains the rows, "
+            f"complexity being paid for; within {CLOSE_NATS:g} nats of the best, answers are about as good.",
         ),
         element("div", _draw_evidence(choice), _write_slider(subject, shown), class_="beside"),
         _list_alternatives(subject, choice),
@@ -158,7 +162,9 @@ def _list_alternatives(subject: Subject, choice: Choice) -> Markup:
     rows = [
         (each.n_clusters, say_number(best - each.log_evidence), each.difference) for each in subject.fit.alternatives
     ]
-    inner = table(("clusters", "nats behind", "what distinguishes it"), rows, caption="Alternatives", numbers=(0, 1))
+    inner = table(
+        ("clusters", "nats behind", "what distinguishes it"), rows, caption="Alternatives", numbers=(0, 1), wide=(2,)
+    )
     return element("details", element("summary", "The same as a table"), inner)
 
 
@@ -193,26 +199,31 @@ def _draw_histogram(cluster: int, counts: Array) -> Markup:
     """Return a histogram as high as its largest bin."""
     width = _HISTOGRAM_WIDTH / counts.size
     heights = counts / counts.max() * (_HISTOGRAM_HEIGHT - 2)
+    floor = digits(_HISTOGRAM_HEIGHT)
     bars = "".join(
-        f"M{digits(k * width)} {digits(_HISTOGRAM_HEIGHT)}v-{digits(max(height, 0.8))}h{digits(width - 0.6)}V{digits(_HISTOGRAM_HEIGHT)}z"
+        f"M{digits(k * width)} {floor}v-{digits(max(height, 0.8))}h{digits(width - 0.6)}V{floor}z"
         for k, height in enumerate(heights.tolist())
         if height > 0
     )
-    base = f"M0 {digits(_HISTOGRAM_HEIGHT)}H{digits(_HISTOGRAM_WIDTH)}"
+    base = f"M0 {floor}H{digits(_HISTOGRAM_WIDTH)}"
     parts = [element("path", d=base, class_="axis"), element("path", d=bars, class_=f"flat {color_class(cluster)}")]
     return svg(_HISTOGRAM_WIDTH, _HISTOGRAM_HEIGHT, parts, f"Histogram of cluster {cluster}", kind="histogram")
 
 
 def _write_stability(subject: Subject) -> Markup:
     """Return how to find out which clusters are found again without parts of the rows."""
-    command = f"mcgta stability {subject.name}.mcgta"
-    lines = "from mcgta import load, stability\nprint(stability(load(...)))"
+    provenance = subject.fit.provenance
+    lines = "from mcgta import stability\n\nprint(stability(model))"
+    if provenance is not None:
+        stem = "MODEL" if provenance.name == "-" else provenance.name.split(".")[0]
+        lines = shlex.join(["mcgta", "stability", f"{stem}.mcgta"])
     return element(
         "div",
         element("h3", "Would they be found again?"),
         element(
             "p",
-            "Stability clusters parts of the rows anew, in blocks of time or space, and compares. That takes about twenty times as long as the fit, so it is not done here:",
+            "Stability clusters parts of the rows anew, in blocks of time or space, and compares. That takes about twenty "
+            "times as long as the fit, so it is not done here:",
         ),
-        element("pre", element("code", command if subject.fit.provenance is not None else lines)),
+        element("pre", element("code", lines)),
     )

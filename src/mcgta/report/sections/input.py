@@ -45,16 +45,14 @@ def _say_file(subject: Subject, provenance: Provenance) -> list[Any]:
     return [
         named(name),
         f": {provenance.n_rows:,} rows, {len(provenance.columns):,} columns; {_RULES[provenance.missing_rule]}. "
-        f"{_say_positions(subject)} What the columns are was said by flags or guessed where there is one way to; the command below "
-        "says all of it.",
+        f"{_say_positions(subject)} What the columns are was said by flags, or guessed where there is one way to; the "
+        "command below says all of it.",
     ]
 
 
 def _say_array(subject: Subject) -> list[Any]:
-    rows, features = subject.fit.n_rows, len(subject.names)
-    return [
-        f"{rows:,} rows of {features:,} features, passed in Python; {_RULES[subject.fit.asked.missing]}. {_say_positions(subject)}"
-    ]
+    size = f"{subject.fit.n_rows:,} rows of {len(subject.names):,} features"
+    return [f"{size}, passed in Python; {_RULES[subject.fit.asked.missing]}. {_say_positions(subject)}"]
 
 
 def _say_positions(subject: Subject) -> str:

@@ -11,7 +11,7 @@ MOST_STICKY = 12
 
 
 def write_legend(subject: Subject, numbers: int) -> Markup:
-    """Return the legend; ``numbers`` are those of all labellings that the page can show, of which some may have no rows here."""
+    """Return the legend; ``numbers`` are those of all labellings that the page can show, some without rows at first."""
     description = subject.description
     shares = [each.share for each in description.clusters]
     shares += [0.0] * (numbers - len(shares))

@@ -42,13 +42,16 @@ def write_networks(subject: Subject) -> Markup | None:
         remarks.append(f"{len(columns)} of {len(subject.names)} features, the most correlated ones.")
     if len(clusters) < subject.n_clusters:
         remarks.append(f"The {len(clusters)} largest of {subject.n_clusters} clusters.")
+    if not (np.abs(tables - np.eye(tables.shape[1])) >= WEAKEST_DRAWN).any():
+        remarks.append("No two features are so correlated within a cluster.")
     return element(
         "section",
         element("h2", "How features go together", id="networks"),
         element(
             "p",
-            "A line joins two features that are correlated within the cluster given all others (partial correlation): solid where "
-            f"they rise together, dashed where one falls as the other rises, thicker where stronger; from {WEAKEST_DRAWN:g} on.",
+            "A line joins two features that are correlated within the cluster given all others (partial correlation): "
+            "solid where they rise together, dashed where one falls as the other rises, thicker where stronger; from "
+            f"{WEAKEST_DRAWN:g} on.",
             class_="quiet",
         ),
         element("div", *drawn, class_="networks"),

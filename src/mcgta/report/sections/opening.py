@@ -17,15 +17,12 @@ def write_opening(subject: Subject) -> Markup:
     notes = list_notes(subject)
     return element(
         "header",
-        element("p", "Report of mcgta", class_="kicker"),
-        element("h1", named(subject.title)),
+        element("h1", named(subject.title), ": report of mcgta"),
         element("p", element("strong", say_count(subject)), say_strength(subject), class_="verdict"),
         element("ul", *(element("li", _sentence(doubt)) for doubt in doubts), class_="doubts", aria_label="Doubts")
         if doubts
-        else element("p", "Nothing that was looked at makes this doubtful.", class_="quiet"),
-        element(
-            "p", _sentence(say_range(subject.fit)), " ", join((_sentence(note) for note in notes), " "), class_="quiet"
-        ),
+        else None,
+        element("p", join((_sentence(words) for words in notes), " "), class_="quiet"),
     )
 
 
@@ -45,9 +42,7 @@ def say_strength(subject: Subject) -> str:
     parts = []
     if count == 0:
         return ": all rows are noise."
-    if choice is None:
-        parts.append(": the labels of the clusterer with the settings that were made; other numbers were not looked at")
-    elif count > 1:
+    if choice is not None and count > 1:
         nats = nats_ahead(choice)
         ahead = f"{say_number(nats)} nats ahead of one" if nats >= 0 else f"{say_number(-nats)} nats behind one"
         parts.append(f", with {say_evidence(nats)} evidence ({ahead})")
@@ -58,15 +53,22 @@ def say_strength(subject: Subject) -> str:
 def list_doubts(subject: Subject) -> list[str]:
     """Return why the verdict is doubtful, in sentences."""
     choice = subject.fit.choice
-    return [] if choice is None else list(choice.doubts)
+    if choice is None:
+        return [
+            "labels are those of the clusterer with the settings that were made: other numbers of clusters were not looked at, "
+            "so nothing tells how sure this is"
+        ]
+    return list(choice.doubts)
 
 
 def list_notes(subject: Subject) -> list[str]:
-    """Return what else the search has noted, beside the doubts and what the verdict says already."""
+    """Return what else there is to say: how far things are related, and what the search has noted beside its doubts."""
     choice = subject.fit.choice
+    notes = [] if list_doubts(subject) else ["nothing that was looked at makes this doubtful"]
+    notes.append(say_range(subject.fit))
     if choice is None:
-        return []
-    notes = [note for note in choice.notes if note not in choice.doubts and "ahead of one" not in note]
+        return notes
+    notes += [note for note in choice.notes if note not in choice.doubts and "ahead of one" not in note]
     if choice.source == CLUSTERER and subject.n_clusters > 1:
         notes.append("labels are those of the clusterer")
     return notes

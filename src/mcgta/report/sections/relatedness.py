@@ -8,7 +8,7 @@ import numpy as np
 
 from mcgta.description.pair_shares import PairShares, count_pairs_within
 from mcgta.report.markup.charts import Chart, digits, label, rule
-from mcgta.report.markup.html import Markup, element, table
+from mcgta.report.markup.html import DASH, Markup, element, table
 from mcgta.report.markup.ticks import number_ticks
 from mcgta.report.subject import Subject
 from mcgta.runtime.wording import readable_distance_unit, say_distance, say_number, say_share
@@ -35,7 +35,7 @@ def write_relatedness(subject: Subject) -> Markup:
             _draw(curve, subject.fit.margin, pairs),
             element(
                 "figcaption",
-                "Dots: half the mean dissimilarity of the pairs at each distance, larger for more pairs. Line: the fitted "
+                "Dots: half the mean dissimilarity of the pairs at each distance, larger for more pairs. Line: the "
                 f"{curve.model} curve. Dashed: the threshold of the loss. Steps, on the right: the share of pairs within one "
                 f"cluster.{sampled}",
             ),
@@ -53,7 +53,9 @@ def say_relatedness(subject: Subject) -> str:
     if not np.isfinite(curve.range_):
         return f"{things} are related at every distance that was looked at."
     nugget = 0.0 if not curve.sill_ > 0 else curve.nugget_ / curve.sill_
-    unit = "" if curve.unit else " (in the unit of the positions)"
+    provenance = subject.fit.provenance
+    columns = "" if provenance is None else f" in {', '.join(provenance.positions)}"
+    unit = "" if curve.unit else columns or " (in the unit of the positions)"
     near = (
         ""
         if not nugget > 0.01
@@ -116,7 +118,11 @@ def _draw(curve: Semivariogram, margin: float, pairs: PairShares) -> Markup:
         chart.line([0, curve.max_lag / size], [level, level], "dotted")
         chart.add(
             label(
-                f"{words} {say_number(level)}", chart.right - 4, float(chart.y(level)) - 4, anchor="end", kind="faint"
+                f"{words} {say_number(level)}",
+                chart.right - 4,
+                float(chart.y(level)) - 4,
+                anchor="end",
+                kind="faint edged",
             )
         )
     if margin:
@@ -156,7 +162,7 @@ def _write_table(curve: Semivariogram, pairs: PairShares) -> Markup:
     rows = []
     for k in np.flatnonzero(curve.counts > 0).tolist():
         share = float(pairs.shares[k])
-        within = say_share(share) if share == share else "–"
+        within = say_share(share) if share == share else DASH
         rows.append(
             (
                 say_distance(float(curve.lags[k]), curve.unit),

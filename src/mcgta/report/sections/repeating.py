@@ -1,4 +1,4 @@
-"""Settings and how to repeat: the command, lines of Python, settings as they were made and used, versions, and the input's hash."""
+"""Settings and how to repeat: the command, lines of Python, all settings, versions, and the hash of the input."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mcgta.report.markup.html import Markup, element, table
 from mcgta.report.subject import Subject
 from mcgta.settings import RULES, Settings, names_of
 
+_LONGEST_VALUE = 100
 _PACKAGES = ("numpy", "scipy", "sklearn", "numba")
 """Packages whose versions can matter."""
 
@@ -78,7 +79,8 @@ def versions() -> dict[str, str]:
 
 def python_lines(subject: Subject) -> str:
     """Return lines of Python that repeat the fit, as far as the settings can be written."""
-    made = ", ".join(f"{name}={value!r}" for name, value in asked_settings(subject).items())
+    params = subject.fit.asked.params
+    made = ", ".join(f"{name}={_write(params[name])}" for name in asked_settings(subject))
     positions = subject.fit.data.positions
     given = "" if positions.unit == "step" else ", positions=positions"
     given += ", groups=groups" if len(positions.group_names) > 1 else ""
@@ -105,6 +107,12 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     name = getattr(value, "name", None) or getattr(value, "__name__", None)
     return str(name) if name else type(value).__name__
+
+
+def _write(value: Any) -> str:
+    """Return a value as Python writes it, where that is short; else its name."""
+    words = "..." if isinstance(value, np.ndarray) else repr(value)
+    return words if len(words) <= _LONGEST_VALUE and "<" not in words else str(_plain(value))
 
 
 def _say(value: Any) -> str:

@@ -38,7 +38,7 @@ def _write_clusters(subject: Subject) -> Markup | None:
         )
     cut = f" (the first {MOST_CLUSTERS} of {subject.n_clusters})" if subject.n_clusters > MOST_CLUSTERS else ""
     head = ("cluster", "rows", "share", "when or where", "what sets it apart")
-    return table(head, rows, caption=f"Clusters{cut}", numbers=(1, 2))
+    return table(head, rows, caption=f"Clusters{cut}", numbers=(1, 2), wide=(3, 4))
 
 
 def _write_rows(subject: Subject) -> Markup:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mcgta.description.spells import find_runs
 from mcgta.plot.succession import change_shares
-from mcgta.report.markup.html import Markup, Row, element, named, table
+from mcgta.report.markup.html import DASH, Markup, Row, element, named, table
 from mcgta.report.pictures.series import TimeAxis
 from mcgta.report.subject import Subject, badge
 from mcgta.runtime.wording import say_distance, say_share
@@ -36,7 +36,8 @@ def write_transitions(subject: Subject) -> Markup | None:
         element("h2", "What follows what", id="transitions"),
         element(
             "p",
-            f"Shares of the changes from the {subject.clusters_are(1)} of a row to that of a column; changes to and from noise are not counted.{cut}",
+            f"Shares of the changes from the {subject.clusters_are(1)} of a row to that of a column; changes to and from "
+            f"noise are not counted.{cut}",
             class_="quiet",
         ),
         table(
@@ -52,7 +53,7 @@ def write_transitions(subject: Subject) -> Markup | None:
 def _cell(share: float, *, same: bool) -> Markup:
     if same:
         return element("span", "·", aria_label="itself", role="img")
-    return element("span", say_share(share) if share else "–", class_=f"heat h{round(_SHADES * share)}")
+    return element("span", say_share(share) if share else DASH, class_=f"heat h{round(_SHADES * share)}")
 
 
 def list_spells(subject: Subject, axis: TimeAxis) -> Markup | None:

@@ -21,7 +21,7 @@ def position_heads(subject: Subject) -> list[Any]:
         spatial_coordinates(positions).shape[1] if positions.metric.has_coordinates and not positions.is_chain else 0
     )
     provenance = subject.fit.provenance
-    names = [f"coordinate {k}" for k in range(count)]
+    names = list("xyz"[:count]) if count <= 3 else [f"coordinate {k}" for k in range(count)]
     if positions.on_sphere:
         names = ["longitude", "latitude"]
     if provenance is not None and sum(map(len, provenance.roles.values())) >= count and not positions.on_sphere:
@@ -42,7 +42,7 @@ def position_cells(subject: Subject, row: int) -> list[Any]:
     if len(positions.group_names) > 1:
         cells.append(named(positions.group_names[positions.groups[row]]))
     if positions.metric.has_coordinates and not positions.is_chain:
-        cells += [f"{value:.6g}" for value in spatial_coordinates(positions)[row]]
+        cells += [f"{value:.5g}" for value in spatial_coordinates(positions)[row]]
     if positions.is_chain or isinstance(positions.metric, SpaceTime):
         time = float(positions.coordinates[row, -1])
         cells.append(f"{time:,.10g}" if positions.origin is None else _say_date(positions.origin, time))
