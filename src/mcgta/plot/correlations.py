@@ -46,6 +46,7 @@ WEAKEST_DRAWN = 0.1
 """Absolute partial correlation below which no line is drawn, unless told otherwise."""
 
 _PANEL_INCHES = 2.4
+_NEW_PITCH = 0.8  # from row to row of panels in a new figure, in sides of a panel
 _LEAST_PANEL_INCHES = 1.0
 _TITLE_INCHES = 0.2  # at the top of a panel
 _MARK_INCHES = 0.2  # around the circle, for letters
@@ -124,13 +125,14 @@ def networks(
     marks = _marks(names, side)
     axes = new_axes(ax, _figure_inches(across, rows, names if marks != names else []))
     bare(axes)
-    axes.set(xlim=(-0.5, across - 0.5), ylim=(0.5 - rows, 0.5), aspect="equal", anchor="NW")
+    pitch = _NEW_PITCH if ax is None else 1.0
+    axes.set(xlim=(-0.5, across - 0.5), ylim=((0.5 - rows) * pitch, 0.5 * pitch), aspect="equal", anchor="NW")
     shares = cluster_shares(fit).clusters
     for place, table in enumerate(tables):
-        panel = _Panel(clusters[place], place % across, -(place // across), side)
+        panel = _Panel(clusters[place], place % across, -(place // across) * pitch, side)
         _draw_network(axes, panel, table[np.ix_(columns, columns)], marks, least)
         title = f"{panel.cluster}   {say_share(shares[panel.cluster])}"
-        axes.text(panel.x, panel.y + 0.49, title, ha="center", va="top", fontsize=SMALL_TEXT)
+        axes.text(panel.x, panel.y + 0.49 * pitch, title, ha="center", va="top", fontsize=SMALL_TEXT)
     _add_key(axes, names if marks != names else [], marks, least)
     remarks = [f"{len(columns)} of {len(feature_names(fit))} features"] if len(columns) < tables.shape[1] else []
     if len(clusters) < fit.labelling.n_clusters:
@@ -186,7 +188,7 @@ def _figure_inches(across: int, rows: int, listed: list[str]) -> tuple[float, fl
     longest = max((min(len(name), LONGEST_NAME) + 3 for name in listed), default=len(_KEY_TITLE))
     key = _KEY_LINE_INCHES + _KEY_CHARACTER_INCHES * max(longest, len(_KEY_TITLE) - 4)
     lines = LEGEND_LINE_INCHES * (len(listed) + _KEY_SAMPLES + 2)
-    return _PANEL_INCHES * across + key, max(_PANEL_INCHES * rows, lines) + 0.25
+    return _PANEL_INCHES * across + key, max(_PANEL_INCHES * _NEW_PITCH * rows, lines) + 0.25
 
 
 def _panels_across(count: int, proportion: float) -> int:
