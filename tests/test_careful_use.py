@@ -86,7 +86,7 @@ def test_degrees_beside_other_columns_are_not_taken_for_a_plane():
 
 def test_polygons_are_refused_with_advice():
     squares = gpd.GeoSeries(gpd.points_from_xy([0, 1], [0, 1])).buffer(1)
-    with pytest.raises(ValueError, match="type Polygon; use points, such as their centroids"):
+    with pytest.raises(ValueError, match=r"type Polygon; pass a point of each, by positions.representative_point\(\)"):
         read_positions(squares, 2)
 
 

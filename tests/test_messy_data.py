@@ -7,6 +7,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.cluster import AffinityPropagation, KMeans, SpectralClustering
 
@@ -206,3 +208,50 @@ def test_more_observations_than_memory_are_refused_with_the_arithmetic():
     MemoryNeed(18_897, 3, dense=True).check(2**33)
     with pytest.raises(MemoryError, match="18898 observations"):
         MemoryNeed(18_898, 3, dense=True).check(2**33)
+
+
+# ---------------------------------------------------------------------- containers that hold no table of numbers
+
+
+@pytest.mark.parametrize(
+    ("wrap", "said"),
+    [
+        (lambda X: pl.DataFrame(X).lazy(), r"X is a LazyFrame, which holds no values yet; pass X.collect\(\)"),
+        (lambda X: pd.DataFrame(X).astype(pd.SparseDtype(float)), r"X has sparse columns; pass X.sparse.to_dense\(\)"),
+        (lambda X: [{"speed": a, "torque": b} for a, b in X], r"X is a list of dicts; pass .*pandas.DataFrame\(X\)"),
+        (lambda X: "readings.csv", r"X='readings.csv' is a text; pass the values, such as frame\['readings.csv'\]"),
+    ],
+    ids=["lazy", "sparse", "dicts", "text"],
+)
+def test_what_is_no_table_of_numbers_is_refused_with_the_cure(series, wrap, said):
+    with pytest.raises(ValueError, match=said):
+        make().fit(wrap(series.X))
+
+
+@pytest.mark.parametrize(
+    ("wrap", "codes"),
+    [
+        (lambda frame, codes: pd.DataFrame(frame).assign(gear=pd.Categorical(codes)), [1, 2]),
+        (lambda frame, codes: pd.DataFrame(frame).assign(gear=pd.Categorical(codes)), ["a", "b"]),
+        (
+            lambda frame, codes: pl.DataFrame(frame).with_columns(gear=pl.Series(codes, dtype=pl.Categorical)),
+            ["a", "b"],
+        ),
+        (lambda frame, codes: pa.table({**frame, "gear": pa.array(codes).dictionary_encode()}), ["a", "b"]),
+    ],
+    ids=["pandas numbers", "pandas text", "polars", "pyarrow"],
+)
+def test_categories_are_no_features_even_where_they_are_numbers(series, wrap, codes):
+    frame = {"speed": series.X[:, 0], "torque": series.X[:, 1]}
+    with pytest.raises(ValueError, match=rf"X: column 'gear' holds categories, such as {codes[0]!r}; encode them"):
+        make().fit(wrap(frame, codes * 60))
+
+
+def test_the_name_of_a_column_is_not_the_column(series):
+    frame = pd.DataFrame(series.X, columns=["speed", "torque"])
+    with pytest.raises(
+        ValueError, match=r"groups must hold one label .*pass the labels themselves, such as frame\['car'\]"
+    ):
+        make().fit(frame, groups="car")
+    with pytest.raises(ValueError, match=r"positions='time' is a text; pass the values, such as frame\['time'\]"):
+        make().fit(frame, positions="time")

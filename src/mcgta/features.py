@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from mcgta.positions.degrees import LATITUDE_NAMES, LONGITUDE_NAMES
 from mcgta.positions.tables import is_missing
 from mcgta.runtime import containers
 from mcgta.runtime.containers import is_from, refuse_containers
@@ -44,12 +45,16 @@ _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.ti
 
 
 def feature_table(X: Any, known: Sequence[str] | None = None) -> Any:
-    """Return the features among the columns of X: of a GeoDataFrame those of numbers, or the ``known`` ones; else all."""
+    """Return the features among the columns of X: all, but of a GeoDataFrame the ``known`` ones, or those of numbers.
+
+    Columns of a GeoDataFrame that repeat its positions are left out.
+    """
     if not is_from(X, "geopandas", "GeoDataFrame"):
         return X
     if known is not None and all(name in X.columns for name in known):
         return _plain(X[list(known)])
-    names = [name for name in X.columns if _holds_numbers(X[name].dtype)]
+    repeated = _position_columns(X)
+    names = [name for name in X.columns if _holds_numbers(X[name].dtype) and name not in repeated]
     if not names:
         raise ValueError(
             f"X is a GeoDataFrame without a column of numbers, which features are; it has {list(X.columns)}"
@@ -61,7 +66,8 @@ def warn_of_other_columns(X: Any, *, timed: bool) -> None:
     """Warn of columns of a GeoDataFrame that are neither features nor positions; a column of dates is, where ``timed``."""
     if not is_from(X, "geopandas", "GeoDataFrame"):
         return
-    used = {*(column_names(X) or ()), X.geometry.name}
+    repeated = _position_columns(X)
+    used = {*(column_names(X) or ()), X.active_geometry_name, *repeated}
     if timed:
         used |= {name for name in X.columns if getattr(X[name].dtype, "kind", "") == "M"}
     other = [k for k, name in enumerate(X.columns) if name not in used]
@@ -70,6 +76,23 @@ def warn_of_other_columns(X: Any, *, timed: bool) -> None:
         warn(
             f"X: {said} holds no numbers and is left out; columns of numbers are the features, the geometry is the position"
         )
+    if repeated:
+        said = name_columns(range(len(repeated)), repeated)
+        warn(f"X: {said} says again where the points are and is left out; rename it where it is a feature")
+
+
+def _position_columns(X: Any) -> list[Any]:
+    """Return the columns of a GeoDataFrame that repeat its geometry: called longitude or latitude, or equal to x or y."""
+    numbers = [name for name in X.columns if _holds_numbers(X[name].dtype)]
+    found = [name for name in numbers if str(name).strip().lower() in (*LONGITUDE_NAMES, *LATITUDE_NAMES)]
+    if X.active_geometry_name is None or not bool((X.geometry.geom_type.dropna() == "Point").all()):
+        return found
+    places = [np.asarray(X.geometry.x, dtype=float), np.asarray(X.geometry.y, dtype=float)]
+    for name in numbers:
+        values = X[name].to_numpy(dtype=float, na_value=np.nan)
+        if name not in found and any(np.array_equal(values, place, equal_nan=True) for place in places):
+            found.append(name)
+    return found
 
 
 def _plain(frame: Any) -> Any:
@@ -89,6 +112,7 @@ def refuse_unreadable(X: Any, cure: str = IMPUTE) -> None:
         if is_from(X, package, kind):
             raise ValueError(f"X is {said}")
     refuse_containers("X", X, f"{_DROP}, {cure}")
+    _refuse_categories(X)
     dated = _dated_columns(X)
     if dated:
         _refuse_dates(dated)
@@ -207,6 +231,19 @@ def _dated_columns(X: Any) -> list[str]:
     if not isinstance(frame, nw.DataFrame):
         return []
     return [f"column {str(name)!r}" for name, dtype in frame.schema.items() if dtype.is_temporal()]
+
+
+def _refuse_categories(X: Any) -> None:
+    """Refuse columns of categories, also of categories that are called by numbers."""
+    frame = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return
+    for name, dtype in frame.schema.items():
+        if isinstance(dtype, (nw.Categorical, nw.Enum)) and len(frame):
+            raise ValueError(
+                f"X: column {str(name)!r} holds categories, such as {frame[name].to_list()[0]!r}; encode them as numbers, for "
+                "example with sklearn.preprocessing.OneHotEncoder, or leave it out"
+            )
 
 
 def _refuse_dates(columns: Sequence[str]) -> None:

@@ -165,6 +165,17 @@ def _geometry_of(X: Any, metric: str | Metric | Callable[..., Any]) -> Any:
     wanted = get_metric(metric)
     if not is_from(X, "geopandas", "GeoDataFrame") or not wanted.has_coordinates or wanted.is_chain:
         return None
+    if X.active_geometry_name is None:
+        raise ValueError(
+            "X is a GeoDataFrame without a column of geometries in use; name that of the points by X.set_geometry(...), or "
+            "pass positions="
+        )
+    kinds = sorted(set(X.geometry.geom_type.dropna()) - {"Point"})
+    if kinds:
+        raise ValueError(
+            f"X is a GeoDataFrame with geometries of type {', '.join(kinds)}, and positions are points; take a point of each "
+            "by X.set_geometry(X.representative_point())"
+        )
     if X.geometry.crs is None and not wanted.is_complete:
         raise ValueError(
             "X is a GeoDataFrame without a CRS, so it is not known how far apart its points are; name it by "

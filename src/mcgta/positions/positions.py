@@ -36,6 +36,7 @@ class Positions(Archived):
     dated : whether the input held datetimes or timedeltas, which are kept in seconds
     origin : nanoseconds since 1970 of time zero, where the input was datetimes
     matrix : (N, N) distances, for metrics that have no kernels; else None
+    crs : name of the coordinate reference system of points, such as "ETRS89 / UTM zone 32N"; "" where it is not known
     """
 
     metric: Metric
@@ -46,6 +47,7 @@ class Positions(Archived):
     dated: bool = False
     origin: int | None = None
     matrix: Array | None = None
+    crs: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, Metric) or not self.metric.is_complete:

@@ -84,6 +84,7 @@ def read_positions(
         dated=any(table.dated),
         origin=table.origin,
         matrix=chosen.matrix(coordinates.values) if chosen.has_matrix else None,
+        crs="" if table.crs is None else table.crs.name,
     )
     _check_squares(read)
     return read
@@ -112,10 +113,18 @@ def _check_alike(table: Table, like: Positions) -> None:
         raise ValueError(
             f"positions has {table.values.shape[1]} columns, but those of the fit had {like.coordinates.shape[1]}"
         )
-    if table.crs is not None and table.crs.is_known:
+    if table.crs is None:
+        return
+    if not table.crs.is_known and like.crs:
+        raise ValueError(
+            f"positions are points without a CRS, but those of the fit were in {like.crs}; name it by set_crs"
+        )
+    if table.crs.is_known:
         units = ["degrees" if table.crs.is_geographic else table.unit, "degrees" if like.on_sphere else like.unit]
         if units[0] != units[1] and "" not in units:
             raise ValueError(f"positions are in {units[0]}, but those of the fit were in {units[1]}; use to_crs")
+        if not like.on_sphere and "" not in (table.crs.name, like.crs) and table.crs.name != like.crs:
+            raise ValueError(f"positions are in {table.crs.name}, but those of the fit were in {like.crs}; use to_crs")
 
 
 def _check_squares(positions: Positions) -> None:
@@ -138,7 +147,10 @@ def read_groups(groups: Any, n_rows: int, name: str = "groups") -> tuple[Index, 
         return np.zeros(n_rows, dtype=np.int64), np.zeros(1, dtype=np.int64)
     items = _list_labels(groups)
     if items is None or len(items) != n_rows:
-        raise ValueError(f"{name} must hold one label for each of the {n_rows} rows of X, got shape {np.shape(groups)}")
+        hint = f"; pass the labels themselves, such as frame[{groups!r}]" if isinstance(groups, str) else ""
+        raise ValueError(
+            f"{name} must hold one label for each of the {n_rows} rows of X, got shape {np.shape(groups)}{hint}"
+        )
     missing = [k for k, label in enumerate(items) if is_missing(label)]
     if missing:
         raise ValueError(

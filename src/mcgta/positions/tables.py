@@ -19,6 +19,8 @@ TIME_NAMES = ("t", "time", "timestamp", "date", "datetime", "when")
 
 UNITS = {"metre": "m", "meter": "m", "kilometre": "km", "foot": "ft", "US survey foot": "ft"}
 """How units of length that have a usual sign are written; others are called as the CRS calls them."""
+_UNNAMED_CRS = "unknown"
+"""What pyproj calls a CRS without a name."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,14 @@ class Crs:
     is_geographic : whether coordinates are degrees
     is_web_mercator : whether it is EPSG:3857
     unit : of coordinates on a plane, such as "m" or "US survey foot"; "" where it is not known
+    name : such as "ETRS89 / UTM zone 32N"; "" where it has none
     """
 
     is_known: bool = False
     is_geographic: bool = False
     is_web_mercator: bool = False
     unit: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +159,9 @@ def _read_geometry(positions: Any, origin: int | None, *, timed: bool) -> Table:
     geometry = positions.geometry
     kinds = sorted(set(geometry.geom_type.dropna()) - {"Point"})
     if kinds:
-        raise ValueError(f"positions holds geometries of type {', '.join(kinds)}; use points, such as their centroids")
+        raise ValueError(
+            f"positions holds geometries of type {', '.join(kinds)}; pass a point of each, by positions.representative_point()"
+        )
     crs = read_crs(geometry.crs)
     values = [np.asarray(geometry.x, dtype=float), np.asarray(geometry.y, dtype=float)]
     names = ["longitude", "latitude"] if crs.is_geographic else ["x", "y"]
@@ -184,12 +190,13 @@ def read_crs(crs: Any) -> Crs:
     """Read the CRS of GeoPandas, which is None or an object of pyproj."""
     if crs is None:
         return Crs()
-    name = str(crs.axis_info[0].unit_name) if crs.axis_info else ""
+    unit = str(crs.axis_info[0].unit_name) if crs.axis_info else ""
     return Crs(
         is_known=True,
         is_geographic=bool(crs.is_geographic),
         is_web_mercator=crs.to_epsg() == WEB_MERCATOR_EPSG,
-        unit="" if crs.is_geographic else UNITS.get(name, name),
+        unit="" if crs.is_geographic else UNITS.get(unit, unit),
+        name="" if crs.name == _UNNAMED_CRS else str(crs.name),
     )
 
 

@@ -9,7 +9,9 @@ import numpy as np
 
 
 def column_names(table: Any) -> list[Any] | None:
-    """Return the names of the columns of a frame; None for a container without names."""
+    """Return the names of the columns of a frame; None for a container without names, or without values as yet."""
+    if is_from(table, "polars", "LazyFrame"):
+        return None
     for attribute in ("column_names", "columns"):  # pyarrow has its columns themselves under the second one
         names = getattr(table, attribute, None)
         if names is not None and not callable(names):
@@ -32,7 +34,17 @@ def unmasked(value: Any) -> Any:
 
 
 def refuse_containers(name: str, value: Any, cure: str) -> None:
-    """Refuse mappings, structured arrays, columns of the same name, and masked cells, for which ``cure`` says what to do."""
+    """Refuse what is no table of columns, columns of the same name, and masked cells, for which ``cure`` says what to do."""
+    if isinstance(value, (str, bytes)):
+        raise ValueError(f"{name}={value!r} is a text; pass the values, such as frame[{value!r}]")
+    if is_from(value, "polars", "LazyFrame"):
+        raise ValueError(f"{name} is a LazyFrame, which holds no values yet; pass {name}.collect()")
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
+        raise ValueError(
+            f"{name} is a list of {type(value[0]).__name__}s; pass a table, such as pandas.DataFrame({name})"
+        )
+    if hasattr(value, "iloc") and value.ndim == 2 and any(is_from(k, "pandas", "SparseDtype") for k in value.dtypes):
+        raise ValueError(f"{name} has sparse columns; pass {name}.sparse.to_dense()")
     if isinstance(value, Mapping) and not hasattr(value, "shape"):  # sparse matrices may be dicts
         raise ValueError(f"{name} is a {type(value).__name__}; pass a table, such as pandas.DataFrame({name})")
     if getattr(getattr(value, "dtype", None), "names", None):

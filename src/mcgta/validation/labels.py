@@ -77,9 +77,9 @@ def read_labels(y: Any, n_rows: int) -> KnownLabels:
         raise ValueError(f"y mixes {' and '.join(kinds)}; labels must be of one kind")
     if kinds == ["integers"]:
         known = [int(item) for item in known]
-    names, found = np.unique(np.array(known), return_inverse=True)
+    names, known_codes = np.unique(np.array(known), return_inverse=True)
     codes = np.full(n_rows, -1, dtype=np.int64)
-    codes[~missing] = found
+    codes[~missing] = known_codes
     return KnownLabels(codes, names)
 
 
@@ -128,13 +128,13 @@ class AgreementScore:
             rows = rows[clusters[rows] >= 0]
         if rows.size == 0:
             return 0.0
-        found = clusters[rows]
+        scored = clusters[rows]
         if self.noise == "singletons":
-            alone = found < 0
-            found = np.where(alone, found.max() + np.cumsum(alone), found)
+            alone = scored < 0
+            scored = np.where(alone, scored.max() + np.cumsum(alone), scored)
         if isinstance(self.scoring, str):
-            return SCORES[self.scoring](count_together(labels.codes[rows], found))
-        score: Any = self.scoring(labels.names[labels.codes[rows]], found)
+            return SCORES[self.scoring](count_together(labels.codes[rows], scored))
+        score: Any = self.scoring(labels.names[labels.codes[rows]], scored)
         if not Rule(real=(-INF, INF)).accepts(score):
             raise ValueError(f"scoring: {self.name} returned {score!r}; it must return a finite number")
         return float(score)
@@ -162,8 +162,15 @@ class LabelScorer:
     def __call__(self, estimator: Any, X: Any, y: Any, *, positions: Any = None, groups: Any = None) -> float:
         """Score the clusters that a fitted estimator predicts."""
         given = {"positions": positions, "groups": groups}
-        found = estimator.predict(X, **{name: value for name, value in given.items() if value is not None})
-        return self.score(read_labels(y, len(found)), found, np.arange(len(found)))
+        try:
+            clusters = estimator.predict(X, **{name: value for name, value in given.items() if value is not None})
+        except ValueError as error:
+            if positions is None:
+                error.add_note(
+                    "scikit-learn hands positions on to a scorer after sklearn.set_config(enable_metadata_routing=True) only"
+                )
+            raise
+        return self.score(read_labels(y, len(clusters)), clusters, np.arange(len(clusters)))
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Tell scikit-learn what to hand on."""
