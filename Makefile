@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DATA ?= ../shared/data
 
-.PHONY: help demo test test-lowest unit lint types bench bench-kernels bench-scale bench-auto bench-report bench-baselines bench-paper pictures docs constraints clean
+.PHONY: help demo test test-lowest unit lint types bench bench-kernels bench-scale bench-auto bench-report bench-baselines bench-paper pictures screens docs constraints clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -56,9 +56,13 @@ bench-paper: $(VENV)/.develop  ## the paper's tables and figures, in docs/benchm
 	MCGTA_DATA=$(DATA) PYTHONPATH=benchmarks $(BIN)/python -m paper dissimilarity covariance clusterer hinge range --out docs/benchmarks/paper --seconds 300
 	MCGTA_DATA=$(DATA) PYTHONPATH=benchmarks $(BIN)/python -m paper baselines runtime curves --out docs/benchmarks/paper --seconds 100
 
-pictures: $(VENV)/.plot  ## the pictures of README and documents, in docs/images
+pictures: $(VENV)/.docs  ## the pictures of README and documents, in docs/images
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/plot_pictures.py
 	$(BIN)/python docs/walk.py
+
+screens: $(VENV)/.develop  ## the screens in README and documents, as the commands print them now
+	$(BIN)/python docs/screens.py
 
 docs: $(VENV)/.docs  ## HTML documents in docs/_build/html, without warnings or network; runs the scripts of the gallery
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html

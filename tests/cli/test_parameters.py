@@ -93,7 +93,6 @@ def test_several_values_are_read_one_by_one():
         (["--set", "penalty=no_hinge"], "penalty='no_hinge' makes the loss of close pairs negative"),
         (["--set", "eps=1", "--clusters", "3", "--set", "refine=none"], "cannot both be set"),
         (["--max-memory", "lots"], "--max-memory lots"),
-        (["--jobs", "0"], "n_jobs=0 is not allowed"),
         (["--time-scale", "2"], "--time-scale 2 has no effect without both a time and a place"),
     ],
 )

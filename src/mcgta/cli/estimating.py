@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from mcgta.cli.failures import unusable, usage_error
 from mcgta.cli.parameters import say_params
-from mcgta.cli.reading import Input, make_provenance, named_features, refuse_missing, role_arguments
+from mcgta.cli.reading import (
+    Input,
+    make_provenance,
+    named_features,
+    role_arguments,
+    settle_missing,
+    settled_missing,
+)
+from mcgta.cli.screen import Screen
 
 if TYPE_CHECKING:
     from mcgta.estimator import MCGTA
@@ -77,18 +85,18 @@ def repeating_command(
     return shlex.join([*arguments, *say_params(params)])
 
 
-def fit_input(options: argparse.Namespace, params: dict[str, Any], data: Input) -> MCGTA:
+def fit_input(options: argparse.Namespace, params: dict[str, Any], data: Input, screen: Screen) -> MCGTA:
     """Cluster the rows of a file; the fit knows where they came from."""
     from mcgta.estimator import MCGTA
     from mcgta.selection.choice import ChoiceWarning
 
     rule = params.get("missing", "error")
-    refuse_missing(data, rule)
+    settle_missing(data, rule, screen)
     observations = data.observations
     model = MCGTA(**with_metric(params, data, options))
     if data.table.n_rows < 2:
         raise unusable(f"{data.table.name} has {data.table.n_rows} rows, and clusters need at least two")
-    with warnings.catch_warnings():
+    with settled_missing():
         warnings.simplefilter("ignore", ChoiceWarning)  # its words are those of choice_.doubts
         model.fit(named_features(data), positions=observations.positions, groups=observations.groups)
     model = model.refit(n_jobs=None, progress="auto")  # what changes no result is not kept in files
@@ -96,21 +104,26 @@ def fit_input(options: argparse.Namespace, params: dict[str, Any], data: Input) 
     return model.with_provenance(make_provenance(data, rule, command))
 
 
-def fit_semivariogram_of(options: argparse.Namespace, params: dict[str, Any], data: Input) -> Semivariogram:
+def fit_semivariogram_of(
+    options: argparse.Namespace, params: dict[str, Any], data: Input, screen: Screen
+) -> Semivariogram:
     """Estimate the semivariogram of the rows of a file, with plain values for what is left open; nothing is clustered."""
     from mcgta.clustering.backend import Backend
+    from mcgta.missing import complete_rows
     from mcgta.observations import read_features
     from mcgta.pipeline import StageCache, choose_backend_for, prepare, read
     from mcgta.runtime.parallel import threads
     from mcgta.runtime.progress import reporting
     from mcgta.settings import Settings
 
-    refuse_missing(data, params.get("missing", "error"))
+    settle_missing(data, params.get("missing", "error"), screen)
     settings = Settings(**with_metric(params, data, options)).plain()
     observations = data.observations
-    features = read_features("mcgta", observations.X, ensure_min_samples=2)
+    features = read_features("mcgta", observations.X, missing=settings.missing, ensure_min_samples=2)
+    names = list(observations.feature_names)
     choose_backend_for(features.shape, settings)  # refuses what does not fit into memory
-    with threads(settings.n_jobs), reporting(settings.progress):
-        rows = read(features, list(observations.feature_names), observations.positions, observations.groups, settings)
+    with threads(settings.n_jobs), reporting(settings.progress), settled_missing():
+        given = complete_rows(features, names, observations.positions, observations.groups, settings)
+        rows = read(given.X, names, given.positions, given.groups, settings, given.rows)
         prepared = prepare(rows, settings, StageCache(), backend=Backend("tiled", "nothing is clustered"))
     return prepared.loss.semivariogram

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 ROLE_FLAGS = ("time", "lon", "lat", "x", "y", "z", "position", "group", "features", "crs")
 """Flags that say what columns are, in the order in which they are printed."""
 
+MISSING_HINT = "add --missing drop (such rows become noise) or --missing impute (they are filled in)"
 _LISTS = ("time", "position", "features")
 _PLACE_FLAGS = ("time", "lon", "lat", "x", "y", "z", "position")
 
@@ -219,15 +223,26 @@ def named_features(data: Input) -> NDArray[Any]:
     return features
 
 
-def refuse_missing(data: Input, rule: str) -> None:
-    """Refuse values that are missing where they are errors; say where, and what can be done."""
-    if rule != "error" or not data.missing:
+def settle_missing(data: Input, rule: str, screen: Screen, hint: str = MISSING_HINT) -> None:
+    """Refuse values that are missing where they are errors, else note where they are and what becomes of them."""
+    if not data.missing:
         return
-    said = [
-        f"{name} has no value in {count:,} {'row' if count == 1 else 'rows'}, the first in {data.first_missing(name)}"
+    said = {
+        name: f"{name} has no value in {count:,} {'row' if count == 1 else 'rows'}, the first in {data.first_missing(name)}"
         for name, count in data.missing.items()
-    ]
-    raise unusable(
-        f"{data.table.name}: {'; '.join(said)}",
-        "add --missing drop (such rows become noise) or --missing impute (they are filled in)",
-    )
+    }
+    if rule == "error":
+        raise unusable(f"{data.table.name}: {'; '.join(said.values())}", hint)
+    for name, where in said.items():
+        filled = rule == "impute" and name in data.roles.features
+        screen.note(f"{where}: {'filled in from rows nearby' if filled else 'such rows become noise'}")
+
+
+@contextmanager
+def settled_missing() -> Iterator[None]:
+    """Leave out what the library says of missing values, by numbers of rows: it has been said by lines of the file."""
+    from mcgta.missing import MissingValueWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MissingValueWarning)
+        yield

@@ -62,6 +62,22 @@ class Screen:
             with suppress(OSError):  # a command does not fail because its words are not read
                 _write_line(sys.stderr, label, text, _LABEL_STYLE)
 
+    def say_command(self, label: str, command: str) -> None:
+        """Show a command, or flags of one, on standard error; it is not folded, so that it can be copied."""
+        self.say_notes()
+        if not self.quiet:
+            with suppress(OSError):
+                _write_line(sys.stderr, label, command, _LABEL_STYLE, fold=False)
+
+    def say_written(self, written: str, next_command: str = "") -> None:
+        """Show what was written, and what to do next: behind it where the line has room for both, else below."""
+        line = f"{written}      next: {next_command}" if next_command else written
+        if not next_command or LABEL_WIDTH + len(line) <= _columns(sys.stderr):
+            self.say("wrote", line)
+            return
+        self.say("wrote", written)
+        self.say_command("next", next_command)
+
     def note(self, text: str) -> None:
         """Keep a remark for the next line of words; one that has been made already is left out."""
         if text not in self.notes:
@@ -88,6 +104,12 @@ class Screen:
         if not self.json:
             with writing(STANDARD):
                 _write_line(sys.stdout, label, text, _LABEL_STYLE, width=width)
+
+    def show_command(self, label: str, command: str, *, width: int = LABEL_WIDTH) -> None:
+        """Show a command on standard output, unless that is for JSON; it is not folded, so that it can be copied."""
+        if not self.json:
+            with writing(STANDARD):
+                _write_line(sys.stdout, label, command, _LABEL_STYLE, width=width, fold=False)
 
     def show_table(self, header: Sequence[str], rows: Iterable[Sequence[Text]], *, left: Sequence[int] = (0,)) -> None:
         """Show a table of the result on standard output, unless that is for JSON; columns of ``left`` are aligned left."""
@@ -174,8 +196,16 @@ def _style(style: str) -> str:
     return "" if _is_colorless() else style
 
 
-def _write_line(stream: TextIO, label: str, text: Text, label_style: str, *, width: int = LABEL_WIDTH) -> None:
-    """Write a label and a text; on a terminal the text is folded under itself."""
+def _columns(stream: TextIO) -> float:
+    """Return how many characters a line has room for: on what is no terminal, any number."""
+    console = _console(stream)
+    return math.inf if console is None else console.width
+
+
+def _write_line(
+    stream: TextIO, label: str, text: Text, label_style: str, *, width: int = LABEL_WIDTH, fold: bool = True
+) -> None:
+    """Write a label and a text; on a terminal the text is folded under itself, or left to the terminal to wrap."""
     console = _console(stream)
     if console is None:
         stream.write(f"{label:<{width}}{_joined(text)}".rstrip() + "\n")
@@ -186,6 +216,9 @@ def _write_line(stream: TextIO, label: str, text: Text, label_style: str, *, wid
     body = RichText.assemble(*((part.text, _style(part.style)) for part in _pieces(text)))
     if width == 0:
         console.print(body)
+        return
+    if not fold:
+        console.print(RichText(f"{label:<{width}}", _style(label_style)) + body, soft_wrap=True)
         return
     grid = Table.grid(padding=0)
     grid.add_column(width=width, no_wrap=True)

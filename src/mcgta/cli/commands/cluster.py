@@ -108,10 +108,10 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
         screen.say("read", f"{data.table.name}: {say_columns(data.table)}")
         guessed = guessed_flags(data)
         if guessed:
-            screen.say("guessed", guessed)
+            screen.say_command("guessed", guessed)
         if not data.roles.time and not data.roles.places:
             screen.say("", "the order of the rows is the time")
-        model = fit_input(options, params, data)
+        model = fit_input(options, params, data, screen)
         show_found(model, screen)
         write_clusters(data, targets.table, model.labels_, model.probabilities_, screen, force=options.force)
         _write_beside(model, targets, force=options.force)
@@ -153,12 +153,12 @@ def _write_beside(model: MCGTA, targets: Targets, *, force: bool) -> None:
 def _say_written(targets: Targets, screen: Screen) -> None:
     if not targets.files:
         return
-    next_step = ""
+    next_command = ""
     if targets.report is not None:
-        next_step = f"      next: open {shlex.quote(targets.report)}"
+        next_command = shlex.join(["open", targets.report])
     elif targets.model is not None:
-        next_step = f"      next: mcgta report {shlex.quote(targets.model)}"
-    screen.say("wrote", ", ".join(targets.files) + next_step)
+        next_command = shlex.join(["mcgta", "report", targets.model])
+    screen.say_written(", ".join(targets.files), next_command)
 
 
 def _values(model: MCGTA, looked: dict[str, Any], targets: Targets, notes: list[str]) -> dict[str, Any]:

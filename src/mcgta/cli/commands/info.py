@@ -66,7 +66,7 @@ def _show_model(model: MCGTA, screen: Screen) -> None:
     screen.show("range", say_range(model), width=_WIDTH)
     screen.show("settings", _say_settings(model), width=_WIDTH)
     if provenance is not None and provenance.command:
-        screen.show("repeat", provenance.command, width=_WIDTH)
+        screen.show_command("repeat", provenance.command, width=_WIDTH)
 
 
 def _show_provenance(provenance: Provenance, screen: Screen) -> None:

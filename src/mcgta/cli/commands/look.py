@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
         screen.show("ignored", ignored, width=_WIDTH)
     if data.missing:
         screen.show("missing", _say_missing(data), width=_WIDTH)
-    screen.show("run", command, width=_WIDTH)
+    screen.show_command("run", command, width=_WIDTH)
     screen.give({"mcgta": __version__, "command": "look", **look_values(data), "run": command, "notes": screen.notes})
 
 

@@ -14,7 +14,16 @@ from mcgta.cli.findings import show_shares
 from mcgta.cli.flags import add_column_flags, add_force_flag, add_general_flags, add_table_flag, add_work_flags
 from mcgta.cli.models import read_model
 from mcgta.cli.parameters import progress_of
-from mcgta.cli.reading import Input, given_roles, named_features, read_table, say_columns, with_roles
+from mcgta.cli.reading import (
+    Input,
+    given_roles,
+    named_features,
+    read_table,
+    say_columns,
+    settle_missing,
+    settled_missing,
+    with_roles,
+)
 from mcgta.cli.screen import Screen
 from mcgta.cli.streams import STANDARD
 from mcgta.cli.targets import check_targets, default_table
@@ -35,6 +44,7 @@ EXAMPLES = (
     "mcgta predict readings.mcgta tomorrow.csv",
     "cat tomorrow.csv | mcgta predict readings.mcgta - > placed.csv",
 )
+_MISSING_HINT = "leave these rows out, or make the model with --missing drop or --missing impute, and it takes them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,11 +78,12 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
         screen.say("read", f"{table.name}: {say_columns(table)}")
         data = with_roles(options, table, _roles(model, options, table))
         model.set_params(n_jobs=options.jobs, progress=progress_of(options))
+        settle_missing(data, model.fitted_.asked.missing, screen, _MISSING_HINT)
         labels, strengths = _predict(model, data)
     shares = show_shares("placed", labels, model, screen)
     write_clusters(data, target, labels, strengths, screen, force=options.force)
     if target != STANDARD:
-        screen.say("wrote", target)
+        screen.say_written(target)
     screen.give(
         {
             "mcgta": __version__,
@@ -153,7 +164,7 @@ def _predict(model: MCGTA, data: Input) -> tuple[NDArray[Any], NDArray[Any]]:
             f"{data.table.name}: {observations.X.shape[1]} features, and the model was made with {wanted}",
             "name them by --features, in the same order",
         )
-    with warnings.catch_warnings():
+    with settled_missing():
         # Features are found by name above, and may be called otherwise where the flags say so.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         labels, strengths = model.predict(

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
         model.set_params(n_jobs=options.jobs, progress=progress_of(options))
         with writing(target):
             write_report(model, target, force=options.force, title=options.title)
-    screen.say("wrote", f"{', '.join(targets.values())}      next: open {shlex.quote(target)}")
+    screen.say_written(", ".join(targets.values()), shlex.join(["open", target]))
     screen.give(
         {
             "mcgta": __version__,

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
     if target not in (None, STANDARD):
         with writing(target):
             _write_file(target, found)
-        screen.say("wrote", target)
+        screen.say_written(target)
     screen.give({"mcgta": __version__, "command": "semivariogram", **_values(found), "notes": screen.notes})
 
 
@@ -84,8 +84,8 @@ def _find(options: argparse.Namespace, screen: Screen) -> Semivariogram:
         screen.say("read", f"{data.table.name}: {say_columns(data.table)}")
         guessed = guessed_flags(data)
         if guessed:
-            screen.say("guessed", guessed)
-        return fit_semivariogram_of(options, params, data)
+            screen.say_command("guessed", guessed)
+        return fit_semivariogram_of(options, params, data, screen)
 
 
 def _refuse_flags(options: argparse.Namespace) -> None:

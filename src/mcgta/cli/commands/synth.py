@@ -98,9 +98,7 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
         n_rows = _write(file, blocks, recipe, truth=options.truth)
     if target != STANDARD:
         columns = [*recipe.positions, *_feature_names(options.features), *(["truth"] if options.truth else [])]
-        screen.say(
-            "wrote", f"{target}: {n_rows:,} rows, columns {', '.join(columns)}      next: {_next_command(options)}"
-        )
+        screen.say_written(f"{target}: {n_rows:,} rows, columns {', '.join(columns)}", _next_command(options))
 
 
 def _next_command(options: argparse.Namespace) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,9 @@ from mcgta.cli.reading import (
     make_provenance,
     named_features,
     read_table,
-    refuse_missing,
     say_columns,
+    settle_missing,
+    settled_missing,
     with_roles,
 )
 from mcgta.cli.screen import Screen
@@ -100,7 +102,9 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
     grid = _read_grid(options)
     with computing(options):
         data = _read(options, screen)
-        found = _tune(options, params, grid, data)
+        settle_missing(data, params.get("missing", "error"), screen)
+        with settled_missing():
+            found = _tune(options, params, grid, data)
     command = repeating_command(options, data, _chosen(options, found), ignored=(options.labels,))
     screen.show_lines(found.summary())
     screen.show_lines(f"\nrun  {command}")
@@ -109,7 +113,7 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
         best = best.with_provenance(make_provenance(data, params.get("missing", "error"), command))
         with writing(target):
             best.save(target)
-        screen.say("wrote", f"{target}      next: mcgta report {target}")
+        screen.say_written(target, shlex.join(["mcgta", "report", target]))
     screen.give(
         {
             "mcgta": __version__,
@@ -150,7 +154,7 @@ def _read(options: argparse.Namespace, screen: Screen) -> Input:
     data = with_roles(options, table, given)
     guessed = guessed_flags(data)
     if guessed:
-        screen.say("guessed", guessed)
+        screen.say_command("guessed", guessed)
     return data
 
 
@@ -160,7 +164,6 @@ def _tune(
     from mcgta.estimator import MCGTA
     from mcgta.validation.tune import tune
 
-    refuse_missing(data, params.get("missing", "error"))
     params = with_metric(params, data, options)
     params.setdefault("random_state", options.seed)
     estimator: MCGTA = MCGTA(**params)
