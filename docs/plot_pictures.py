@@ -95,7 +95,8 @@ def main() -> None:
         warnings.simplefilter("ignore")
         for name, draw in pictures().items():
             path = IMAGES / f"plot_{name}.png"
-            draw().figure.savefig(path, dpi=DOTS_PER_INCH, pil_kwargs={"optimize": True})
+            draw()
+            plt.gcf().savefig(path, dpi=DOTS_PER_INCH, pil_kwargs={"optimize": True})
             plt.close("all")
             total += path.stat().st_size
     if total > MOST_BYTES:

@@ -28,23 +28,25 @@ def searched():
     return MCGTA(progress=False).fit(data.X)
 
 
+def three_patches():
+    """Return features (180, 2) of three patches of a plane, and their places."""
+    rng = np.random.default_rng(7)
+    patch = np.repeat([0, 1, 2], 60)
+    X = rng.normal(size=(180, 2)) + np.array([[0, 0], [8, 0], [0, 8]])[patch]
+    return X, rng.uniform(size=(180, 2)) + 3 * np.column_stack([patch, np.zeros(180)])
+
+
 @pytest.fixture(scope="session")
 def plain():
-    """The same in places, clustered by HDBSCAN without a search for labels."""
-    rng = np.random.default_rng(7)
-    truth = np.repeat([0, 1, 2], 60)
-    X = rng.normal(size=(180, 2)) + np.array([[0, 0], [8, 0], [0, 8]])[truth]
-    places = rng.uniform(size=(180, 2)) + 3 * np.column_stack([truth, np.zeros(180)])
+    """Three patches of a plane, clustered by HDBSCAN without a search for labels."""
+    X, places = three_patches()
     return MCGTA(n_neighbors=10, clusterer="hdbscan", eps=0.0, min_samples=10, progress=False).fit(X, positions=places)
 
 
 @pytest.fixture(scope="session")
 def visited():
-    """The same places, clustered by OPTICS."""
-    rng = np.random.default_rng(7)
-    truth = np.repeat([0, 1, 2], 60)
-    X = rng.normal(size=(180, 2)) + np.array([[0, 0], [8, 0], [0, 8]])[truth]
-    places = rng.uniform(size=(180, 2)) + 3 * np.column_stack([truth, np.zeros(180)])
+    """The same, clustered by OPTICS."""
+    X, places = three_patches()
     model = MCGTA(n_neighbors=10, clusterer="optics", eps=1.0, min_samples=10, refine="none", progress=False)
     return model.fit(X, positions=places)
 

@@ -28,6 +28,14 @@ def test_the_line_of_evidence_is_how_far_each_number_is_behind(searched):
     assert axes.yaxis_inverted()  # the best is at the top
 
 
+def test_numbers_whose_evidence_is_not_finite_are_left_out(searched):
+    evidences = searched.choice_.log_evidences.copy()
+    evidences[-1] = -np.inf
+    axes = plot.evidence(replace(searched.fitted_, choice=replace(searched.choice_, log_evidences=evidences)))
+    assert axes.lines[0].get_xdata().tolist() == searched.choice_.cluster_counts[:-1].tolist()
+    axes.figure.canvas.draw()
+
+
 def test_the_number_that_was_taken_has_a_filled_mark(searched):
     axes = plot.evidence(searched)
     mark = axes.lines[1]

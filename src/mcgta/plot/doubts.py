@@ -47,20 +47,23 @@ def evidence(model: Any, *, ax: Axes | None = None) -> Axes:
             "dissimilarity, clusterer and prior, or with a number for n_clusters"
         )
     axes = new_axes(ax)
-    best = max(float(choice.log_evidences.max()), choice.log_evidence)
-    behind = best - choice.log_evidences
+    known = np.isfinite(choice.log_evidences)
+    counts = choice.cluster_counts[known]
+    log_evidences = choice.log_evidences[known]
+    best = float(log_evidences.max(initial=choice.log_evidence))
+    behind = best - log_evidences
     axes.axhspan(0, CLOSE_NATS, color=faint(), alpha=0.18, lw=0, label=f"about as good: within {CLOSE_NATS:g} nats")
-    axes.plot(choice.cluster_counts, behind, color=ink(), lw=1, marker="o", mfc="none", label="best of each number")
+    axes.plot(counts, behind, color=ink(), lw=1, marker="o", mfc="none", label="best of each number")
     if choice.source == CLUSTERER:
         axes.axhline(best - choice.log_evidence, color=ink(), lw=2, label="taken: labels of the clusterer")
     else:
-        taken = int(np.argmin(np.abs(choice.log_evidences - choice.log_evidence)))
-        number = int(choice.cluster_counts[taken])
+        taken = int(np.argmin(np.abs(log_evidences - choice.log_evidence)))
+        number = int(counts[taken])
         axes.plot([number], [behind[taken]], "o", ms=9, color=ink(), ls="none", label=f"taken: {_say_clusters(number)}")
         if np.isfinite(choice.clusterer_log_evidence):
             level = best - choice.clusterer_log_evidence
             axes.axhline(level, color=ink(), lw=1, ls="--", label="labels of the clusterer")
-    _scale_nats(axes, float(max(behind.max(), best - choice.log_evidence)))
+    _scale_nats(axes, float(behind.max(initial=best - choice.log_evidence)))
     axes.locator_params(axis="x", integer=True)
     axes.margins(x=0.06)
     axes.set(xlabel="number of clusters", ylabel="behind the best [nats]")
