@@ -71,7 +71,7 @@ def make_page(subject: Subject) -> str:
     body = join(
         [
             element("main", write_opening(subject), _write_links(sections), *sections, id="top"),
-            element("p", "Made by mcgta; nothing on this page is loaded from a network.", class_="foot"),
+            element("footer", "Made by mcgta; nothing on this page is loaded from a network.", class_="foot"),
         ]
     )
     return _assemble(plain(subject.title), body, pack.to_text(values), numbers)

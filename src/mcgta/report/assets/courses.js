@@ -1,6 +1,6 @@
 "use strict";
 
-/* Courses of features: lines through all values, or from the least to the largest value of each pixel. */
+/* Courses of features: lines through all values, or bars from the least to the largest value of each pixel and its mean. */
 
 const STORED_LEVELS = 4095;
 const EMPTY_LEVEL = 65535;
@@ -37,87 +37,78 @@ class Courses {
     return low + ((high - low) * level) / STORED_LEVELS;
   }
 
-  /* Traces the course of a feature in a box onto a path of the context. */
-  trace(context, group, feature, box, from, to) {
+  /* The course of a feature in a box as two paths: bars from the least to the largest value, and a line of values or means. */
+  paths(group, feature, box, from, to) {
     const line = this.lines[group];
     const y = (level) => box.y + box.height * (1 - level / STORED_LEVELS);
     const x = (place) => box.x + (box.width * (place - from)) / (to - from);
-    if (line.columns) {
-      this.traceRanges(context, this.columnRanges(line, feature, box, from, to), box, y);
-      return;
-    }
+    if (line.columns) return this.tracePixels(this.columnRanges(line, feature, box, from, to), box, y);
     const first = Math.max(this.rowAt(line, from) - 1, 0);
     const last = Math.min(this.rowAt(line, to), line.rows - 1);
-    if (line.mean) {
-      this.traceMoments(context, line, feature, first, last, x, y);
-      return;
-    }
-    const levels = line.values[feature];
-    if (last - first > 3 * box.width) {
-      this.traceRanges(context, this.rowRanges(line, levels, first, last, box, from, to), box, y);
-      return;
-    }
+    if (!line.mean && last - first > 3 * box.width) return this.tracePixels(this.rowRanges(line, feature, first, last, box, from, to), box, y);
+    return this.traceRows(line, feature, first, last, x, y);
+  }
+
+  /* A line through rows, or through the means of moments with several rows, which have bars; gaps are left out. */
+  traceRows(line, feature, first, last, x, y) {
+    const bars = new Path2D();
+    const path = new Path2D();
+    const levels = (line.mean || line.values)[feature];
     let before = -Infinity;
     for (let row = first; row <= last; row++) {
       const place = this.placeOf(line, row);
-      if (place - before > GAP_STEPS * this.axis.step) context.moveTo(x(place), y(levels[row]));
-      context.lineTo(x(place), y(levels[row]));
+      if (place - before > GAP_STEPS * this.axis.step) path.moveTo(x(place), y(levels[row]));
+      path.lineTo(x(place), y(levels[row]));
       before = place;
+      if (!line.mean) continue;
+      bars.moveTo(x(place), y(line.least[feature][row]));
+      bars.lineTo(x(place), y(line.largest[feature][row]));
     }
+    return [bars, path];
   }
 
-  /* Moments with several rows: bars from the least to the largest value, and a line through the means. */
-  traceMoments(context, line, feature, first, last, x, y) {
+  /* The least, the largest and the mean level of each pixel, from rows. */
+  rowRanges(line, feature, first, last, box, from, to) {
+    const ranges = new PixelRanges(Math.round(box.width));
+    const levels = line.values[feature];
     for (let row = first; row <= last; row++) {
-      const place = x(this.placeOf(line, row));
-      context.moveTo(place, y(line.least[feature][row]));
-      context.lineTo(place, y(line.largest[feature][row]));
+      const pixel = Math.floor((ranges.width * (this.placeOf(line, row) - from)) / (to - from));
+      ranges.add(pixel, levels[row], levels[row], levels[row]);
     }
-    for (let row = first; row <= last; row++) {
-      const place = x(this.placeOf(line, row));
-      if (row === first) context.moveTo(place, y(line.mean[feature][row]));
-      else context.lineTo(place, y(line.mean[feature][row]));
-    }
-  }
-
-  /* The least and the largest level of each pixel, from rows. */
-  rowRanges(line, levels, first, last, box, from, to) {
-    const width = Math.round(box.width);
-    const least = new Float64Array(width).fill(Infinity);
-    const largest = new Float64Array(width).fill(-Infinity);
-    for (let row = first; row <= last; row++) {
-      const pixel = Math.floor((width * (this.placeOf(line, row) - from)) / (to - from));
-      if (pixel < 0 || pixel >= width) continue;
-      if (levels[row] < least[pixel]) least[pixel] = levels[row];
-      if (levels[row] > largest[pixel]) largest[pixel] = levels[row];
-    }
-    return [least, largest];
+    return ranges;
   }
 
   /* The same from columns of time. */
   columnRanges(line, feature, box, from, to) {
-    const width = Math.round(box.width);
-    const least = new Float64Array(width).fill(Infinity);
-    const largest = new Float64Array(width).fill(-Infinity);
-    for (let pixel = 0; pixel < width; pixel++) {
-      const begin = Math.floor(line.columns * (from + ((to - from) * pixel) / width));
-      const end = Math.ceil(line.columns * (from + ((to - from) * (pixel + 1)) / width));
-      for (let column = begin; column < Math.min(Math.max(end, begin + 1), line.columns); column++) {
-        if (line.least[feature][column] === EMPTY_LEVEL) continue;
-        if (line.least[feature][column] < least[pixel]) least[pixel] = line.least[feature][column];
-        if (line.largest[feature][column] > largest[pixel]) largest[pixel] = line.largest[feature][column];
-      }
+    const ranges = new PixelRanges(Math.round(box.width));
+    const least = line.least[feature];
+    const largest = line.largest[feature];
+    const mean = line.means[feature];
+    for (let pixel = 0; pixel < ranges.width; pixel++) {
+      const begin = Math.floor(line.columns * (from + ((to - from) * pixel) / ranges.width));
+      const end = Math.ceil(line.columns * (from + ((to - from) * (pixel + 1)) / ranges.width));
+      for (let column = begin; column < Math.min(Math.max(end, begin + 1), line.columns); column++) if (least[column] !== EMPTY_LEVEL) ranges.add(pixel, least[column], largest[column], mean[column]);
     }
-    return [least, largest];
+    return ranges;
   }
 
-  traceRanges(context, [least, largest], box, y) {
-    for (let pixel = 0; pixel < least.length; pixel++) {
-      if (least[pixel] > largest[pixel]) continue;
-      const x = box.x + pixel + 0.5;
-      context.moveTo(x, y(least[pixel]) + 0.5);
-      context.lineTo(x, y(largest[pixel]) - 0.5);
+  tracePixels(ranges, box, y) {
+    const bars = new Path2D();
+    const path = new Path2D();
+    let before = false;
+    for (let pixel = 0; pixel < ranges.width; pixel++) {
+      const count = ranges.counts[pixel];
+      if (count) {
+        const x = box.x + pixel + 0.5;
+        const level = y(ranges.sums[pixel] / count);
+        bars.moveTo(x, y(ranges.least[pixel]) + 0.5);
+        bars.lineTo(x, y(ranges.largest[pixel]) - 0.5);
+        if (before) path.lineTo(x, level);
+        else path.moveTo(x, level);
+      }
+      before = count > 0;
     }
+    return [bars, path];
   }
 
   /* The least and the largest value of a feature between two places, in the units of the data; null without rows. */
@@ -139,5 +130,24 @@ class Courses {
       }
     }
     return least > largest ? null : [this.value(feature, least), this.value(feature, largest)];
+  }
+}
+
+/* The least, the largest and the sum of what falls on each pixel. */
+class PixelRanges {
+  constructor(width) {
+    this.width = width;
+    this.least = new Float64Array(width).fill(Infinity);
+    this.largest = new Float64Array(width).fill(-Infinity);
+    this.sums = new Float64Array(width);
+    this.counts = new Uint32Array(width);
+  }
+
+  add(pixel, least, largest, mean) {
+    if (pixel < 0 || pixel >= this.width) return;
+    if (least < this.least[pixel]) this.least[pixel] = least;
+    if (largest > this.largest[pixel]) this.largest[pixel] = largest;
+    this.sums[pixel] += mean;
+    this.counts[pixel] += 1;
   }
 }

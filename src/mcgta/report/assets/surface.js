@@ -29,7 +29,7 @@ function sizedContext(canvas, width, height) {
 function pageColors() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(name).trim();
-  return { ink: read("--ink"), faint: read("--faint"), rule: read("--rule"), ground: read("--ground"), ghost: read("--ghost"), shade: read("--shade") };
+  return { ink: read("--ink"), faint: read("--faint"), rule: read("--rule"), ground: read("--ground"), ghost: read("--ghost"), band: read("--band"), shade: read("--shade") };
 }
 
 /* What the whole page shows: hidden clusters, the window of time, and which labelling. */

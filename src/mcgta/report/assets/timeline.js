@@ -124,26 +124,27 @@ class Timeline {
       context.fillText(ends, this.width - taken, box.y - 6);
       context.fillStyle = colors.rule;
       context.fillRect(box.x, box.y + box.height, box.width, 1);
-      this.stroke(context, feature, box, visible ? colors.ghost : colors.ink);
+      const paths = this.courses.paths(this.group, feature, box, state.from, state.to);
+      this.stroke(context, paths, box, visible ? [colors.ghost, colors.ghost] : [colors.band, colors.ink]);
       if (!visible) continue;
       context.save();
       context.clip(visible);
-      this.stroke(context, feature, box, colors.ink);
+      this.stroke(context, paths, box, [colors.band, colors.ink]);
       context.restore();
     }
     this.drawCursor(context, pitch * this.features);
   }
 
-  stroke(context, feature, box, color) {
+  stroke(context, paths, box, strokes) {
     context.save();
     context.beginPath();
     context.rect(box.x, box.y - 2, box.width, box.height + 4);
     context.clip();
-    context.beginPath();
-    this.courses.trace(context, this.group, feature, box, this.state.from, this.state.to);
-    context.strokeStyle = color;
     context.lineWidth = 1;
-    context.stroke();
+    paths.forEach((path, place) => {
+      context.strokeStyle = strokes[place];
+      context.stroke(path);
+    });
     context.restore();
   }
 

@@ -92,7 +92,7 @@ def table(
 
 def scrolling(inner: Markup, label: Any) -> Markup:
     """Return something wide in a frame that scrolls, by keyboard too."""
-    return element("div", inner, class_="scroll", tabindex="0", role="region", aria_label=plain(label))
+    return element("div", inner, class_="scroll", tabindex="0", role="group", aria_label=plain(label))
 
 
 def plain(markup: Any) -> str:

@@ -1,4 +1,4 @@
-"""Courses of features: every value while a page stays small, else the least and the largest of each column of time."""
+"""Courses of features: every value while a page stays small, else least, largest and mean of each column of time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_FEATURES = 12
 MAX_FULL_BYTES = 2_600_000
 """Bytes, as text, that courses at full resolution may take; a page stays below three million then."""
 
-MAX_COLUMN_BYTES = 1_500_000
+MAX_COLUMN_BYTES = 1_800_000
 """Bytes, as text, of columns."""
 
 MOST_MOMENTS = 16_384
@@ -80,7 +80,7 @@ def pack_courses(pack: Pack, series: list[Series], X: Array, order: Index, axis:
 
 def column_count(n_features: int, n_series: int) -> int:
     """Return how many columns of time are stored for each series: a power of two."""
-    room = MAX_COLUMN_BYTES / (2 * n_features * n_series * _VALUE_BYTES * _TEXT_PER_BYTE)
+    room = MAX_COLUMN_BYTES / (3 * n_features * n_series * _VALUE_BYTES * _TEXT_PER_BYTE)
     return int(np.clip(2 ** int(np.log2(max(room, 1))), 64, _LARGEST_COLUMNS))
 
 
@@ -124,22 +124,27 @@ def _pack_moments(
 def _pack_columns(
     pack: Pack, series: Series, X: Array, order: Index, scales: list[tuple[float, float]], edges: Array
 ) -> dict[str, Any]:
-    """Store the least and the largest value of each column of time; an empty one has neither."""
+    """Store the least, the largest and the mean value of each column of time; an empty one has none."""
     columns = edges.size - 1
     column = np.clip(np.searchsorted(edges, series.times, side="right") - 1, 0, columns - 1)
     first = np.r_[0, np.flatnonzero(np.diff(column)) + 1]
     filled: Mask = np.zeros(columns, dtype=bool)
     filled[column[first]] = True
     rows = order[series.rows]
-    least: list[Any] = []
-    largest: list[Any] = []
+    counts = np.diff(np.r_[first, column.size])
+    parts: dict[str, list[Any]] = {"least": [], "largest": [], "means": []}
     for k, scale in enumerate(scales):
-        stored = _store(X[rows, k], scale)
-        for part, reduce in ((least, np.minimum), (largest, np.maximum)):
-            seen = np.full(columns, _EMPTY, dtype=np.uint16)
-            seen[filled] = reduce.reduceat(stored, first)
-            part.append(pack.add(seen))
-    return {"columns": columns, "least": least, "largest": largest}
+        values = X[rows, k]
+        found = {
+            "least": np.minimum.reduceat(values, first),
+            "largest": np.maximum.reduceat(values, first),
+            "means": np.add.reduceat(values, first) / counts,
+        }
+        for name, part in found.items():
+            stored = np.full(columns, _EMPTY, dtype=np.uint16)
+            stored[filled] = _store(part, scale)
+            parts[name].append(pack.add(stored))
+    return {"columns": columns, **parts}
 
 
 def _store(values: Array, scale: tuple[float, float]) -> Index:

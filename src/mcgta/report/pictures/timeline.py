@@ -64,7 +64,7 @@ def make_timeline(subject: Subject, shown: list[Shown], pack: Pack) -> Timeline:
         remarks.append("Features are drawn by the mean of each moment, and a bar from its least to its largest value.")
     else:
         remarks.append(
-            f"Thinned: of {n_rows:,} rows, the page holds the least and the largest value of each feature in "
+            f"Thinned: of {n_rows:,} rows, the page holds the least, largest and mean value of each feature in "
             f"{courses.columns:,} columns of time{' of each group' if len(series) > 1 else ''}. Figures are of every row."
         )
     if left_out:
