@@ -84,6 +84,12 @@ def test_a_text_among_numbers_is_named_with_its_line(tmp_path):
         guess_roles(table)
 
 
+def test_features_in_one_line_are_named_by_their_rows(tmp_path):
+    table = read(tmp_path, *(feature({"v": value}) for value in (1.5, 2.5, "broken", 4.5)))
+    with pytest.raises(FileProblem, match=r"a\.geojson: row 2, column v: 'broken' is not a number"):
+        guess_roles(table)
+
+
 def test_the_text_is_kept_character_for_character(tmp_path):
     before = (
         '\ufeff{ "type":"FeatureCollection" , "name":"Größe",\n "features" : [\n'

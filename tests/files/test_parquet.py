@@ -162,7 +162,9 @@ def test_a_stream_of_arrow_is_read(tmp_path):
 
 
 def test_batches_with_dictionaries_of_their_own_are_one_column(tmp_path):
-    parts = [pa.record_batch({"v": pa.array(texts).dictionary_encode()}) for texts in (["x", "y"], ["z", "x"])]
+    parts = [
+        pa.RecordBatch.from_pydict({"v": pa.array(texts).dictionary_encode()}) for texts in (["x", "y"], ["z", "x"])
+    ]
     with pa.ipc.new_stream(tmp_path / "a.arrow", parts[0].schema) as writer:
         for part in parts:
             writer.write_batch(part)

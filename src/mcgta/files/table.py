@@ -20,6 +20,7 @@ MAX_NAMED_COLUMNS = 20
 """Columns that a message lists."""
 MAX_WHOLE = 2**53
 """Floating-point numbers hold all whole numbers up to this one."""
+_WRITABLE = "biufMUO"
 NUMERIC_KINDS: tuple[Kind, ...] = ("integer", "number", "flag")
 
 
@@ -251,9 +252,13 @@ def refuse_unknown(name: str, known: Iterable[str], file: str) -> None:
 
 
 def check_added(table: FileTable, added: Mapping[str, Column]) -> None:
-    """Refuse columns to be added that are of another length, or called as one that is there."""
+    """Refuse columns to be added that are of another length or type, or called as one that is there."""
     for name, column in added.items():
         if name in table.taken:
             raise FileProblem(f"{table.name} has a column {name!r} already; rename it, or leave it out of the file")
         if np.shape(column) != (table.n_rows,):
             raise ValueError(f"added[{name!r}] has shape {np.shape(column)}, but {table.name} has {table.n_rows} rows")
+        if np.asarray(column).dtype.kind not in _WRITABLE:
+            raise TypeError(
+                f"added[{name!r}] holds {np.asarray(column).dtype}; columns hold numbers, flags, times or text"
+            )

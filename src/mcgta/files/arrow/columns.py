@@ -52,6 +52,8 @@ def _read_integers(array: Any, pa: Any) -> ReadColumn:
 
 
 def _read_numbers(array: Any, pa: Any) -> ReadColumn:
+    if pa.types.is_float16(array.type):  # which pyarrow before 21 cannot cast
+        return ReadColumn(array.to_numpy().astype(np.float64), "number")
     return ReadColumn(array.cast(pa.float64(), safe=False).to_numpy(), "number")
 
 

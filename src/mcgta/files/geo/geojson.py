@@ -18,6 +18,7 @@ from mcgta.files.geo.wkb import make_wkb
 from mcgta.files.problems import FileProblem, need, show
 from mcgta.files.sources import Source
 from mcgta.files.table import FileTable, Points, ReadColumn
+from mcgta.runtime.types import Index
 
 _NAME = "GeoJSON"
 _COLLECTION = "FeatureCollection"
@@ -108,7 +109,7 @@ def read_geojson(source: Source) -> FileTable:
         geometry=points,
         notes=(*notes, *_notes(columns, others)),
         bad_cells={name: found.bad_cells for name, found in columns.items() if found.bad_cells is not None},
-        lines=np.array(features.lines, dtype=np.int64),
+        lines=_own_lines(features.lines),
         others=others,
     )
 
@@ -186,6 +187,12 @@ def _read_crs(features: _Features, *, needed: bool) -> Any:
     properties = said.get("properties") if isinstance(said, dict) else None
     called = properties.get("name") if isinstance(properties, dict) else None
     return parse_crs(called, f"{features.name}: crs")
+
+
+def _own_lines(lines: list[int]) -> Index | None:
+    """Return the lines that features begin in; None where some begin in the same, so that rows say more."""
+    found = np.array(lines, dtype=np.int64)
+    return found if (np.diff(found) > 0).all() else None
 
 
 def _notes(columns: dict[str, ReadColumn], others: tuple[str, ...]) -> tuple[str, ...]:

@@ -112,9 +112,9 @@ def _read_native(array: Any, column: str, name: str) -> Coordinates:
     if hasattr(kind, "list_size") and kind.list_size in (2, 3):
         compute = need("pyarrow.compute", "GeoParquet", "files")
         axes = {axis: compute.list_element(array, k) for k, axis in enumerate("xyz"[: kind.list_size])}
-    elif hasattr(kind, "names") and {"x", "y"} <= {*kind.names}:
-        flat = dict(zip(kind.names, array.flatten(), strict=True))
-        axes = {axis: flat[axis] for axis in "xyz" if axis in flat}
+    elif hasattr(kind, "get_field_index") and min(kind.get_field_index("x"), kind.get_field_index("y")) >= 0:
+        flat = array.flatten()
+        axes = {axis: flat[place] for axis in "xyz" if (place := kind.get_field_index(axis)) >= 0}
     else:
         raise FileProblem(f"{name}: column {column} holds {kind}, which are no points")
     numbers = {axis: _numbers(values, f"{name}: column {column}") for axis, values in axes.items()}
