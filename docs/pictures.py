@@ -52,6 +52,13 @@ def draw_regions(ax: Axes) -> None:
     ax.set(xticks=[], yticks=[], aspect="equal", title=f"places on a map: {model.n_clusters_} regions")
 
 
+def draw_start() -> None:
+    """Draw what ``model.plot()`` shows of the series of docs/start.md."""
+    data = make_series(1500, n_clusters=3, separation=1.5, segment_lengths=(20, 60), random_state=1)
+    MCGTA(progress=False).fit(data.X).plot()
+    plt.gcf().savefig(IMAGES / "start.png", dpi=90, pil_kwargs={"optimize": True})
+
+
 def main() -> None:
     """Draw all pictures."""
     IMAGES.mkdir(exist_ok=True)
@@ -62,6 +69,7 @@ def main() -> None:
         draw_states((figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[1, 0])))
         draw_regions(figure.add_subplot(grid[:, 1]))
         figure.savefig(IMAGES / "states.png", dpi=110)
+        draw_start()
         draw_how_it_works(IMAGES)
 
 
