@@ -153,7 +153,7 @@ def test_clusters_are_categories_with_colours_and_all_else_stays(tmp_path):
         "uns/cluster_colors",
     ]
     with h5py.File(tmp_path / "b.h5ad") as file:
-        assert file["obs/cluster/categories"].asstr()[...].tolist() == ["0", "1", "-1"]
+        assert file["obs/cluster/categories"].asstr()[...].tolist() == ["0", "1", "noise"]
         assert file["obs/cluster/codes"][...].tolist() == [1, 0, 2, 1, 0, 0]
         colors = file["uns/cluster_colors"].asstr()[...].tolist()
         assert colors == [cluster_color(0), cluster_color(1), NOISE_COLOR]
@@ -175,8 +175,8 @@ def test_anndata_reads_what_is_written(tmp_path):
     anndata = pytest.importorskip("anndata")
     write_file(read_file(cells(tmp_path / "a.h5ad", make_X(), ["a", "b", "c"])), tmp_path / "b.h5ad", ADDED)
     found = anndata.read_h5ad(tmp_path / "b.h5ad")
-    assert found.obs["cluster"].tolist() == ["1", "0", "-1", "1", "0", "0"]
-    assert found.obs["cluster"].cat.categories.tolist() == ["0", "1", "-1"]
+    assert found.obs["cluster"].tolist() == ["1", "0", "noise", "1", "0", "0"]
+    assert found.obs["cluster"].cat.categories.tolist() == ["0", "1", "noise"]
     assert found.obs["is_noise"].tolist() == ADDED["is_noise"].tolist()
     assert found.shape == (N_CELLS, 3)
 

@@ -26,6 +26,8 @@ from mcgta.files.table import Column, FileTable, as_objects
 from mcgta.palette import cluster_color
 
 NOISE = -1
+NOISE_CATEGORY = "noise"
+"""What noise is called among the categories, as :func:`mcgta.cluster_anndata` calls it."""
 _PARTS = ("layers", "obsm", "obsp", "uns", "varm", "varp")
 
 
@@ -110,7 +112,9 @@ def _write_clusters(target: Any, name: str, labels: Column) -> None:
     numbers = sorted({*labels.tolist()}, key=lambda label: (label == NOISE, label))
     place = {label: code for code, label in enumerate(numbers)}
     codes = np.array([place[label] for label in labels.tolist()])
-    write_categories(target["obs"], name, codes, [str(label) for label in numbers])
+    write_categories(
+        target["obs"], name, codes, [NOISE_CATEGORY if label == NOISE else str(label) for label in numbers]
+    )
     uns = make_group(target, "uns")
     key = f"{name}_colors"
     if key in uns:
