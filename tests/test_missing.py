@@ -180,6 +180,36 @@ def test_appended_rows_with_missing_values_keep_their_place(series):
     assert list(grown.failed_) == GAPS
 
 
+@pytest.mark.parametrize("missing", ["drop", "impute"])
+def test_a_frame_with_times_and_groups_may_have_gaps_in_its_whole_life(series, missing):
+    times = pd.Timestamp("2024-03-30", tz="Europe/Berlin") + pd.to_timedelta(
+        (series.positions * 3.6e12).astype(np.int64)
+    )
+    frame = pd.DataFrame(holed(series.X), columns=["speed", "torque"], index=times)
+    cars = pd.Categorical(np.repeat(["blue", "red"], 60))
+    gone = GAPS if missing == "drop" else []
+    with pytest.warns(MissingValueWarning, match=r"(2 of 80 rows have|2 missing values in 2 of 80 rows)"):
+        fitted = model(missing=missing).fit(frame[:80], groups=cars[:80])
+    with pytest.warns(MissingValueWarning, match="80 new rows"):
+        labels = fitted.predict(frame[:80], groups=cars[:80])
+    np.testing.assert_array_equal(labels, fitted.labels_)
+    with pytest.warns(MissingValueWarning, match="40 new rows"):
+        fitted.append(frame[80:], groups=cars[80:])
+    result = fitted.to_frame()
+    assert result.index.equals(frame.index)
+    assert np.flatnonzero(result["is_noise"]).tolist() == gone
+    np.testing.assert_array_equal(np.delete(result["cluster"], gone), np.delete(series.truth, gone))
+
+
+def test_a_time_that_is_missing_in_the_index_leaves_its_row_out(series):
+    times = pd.date_range("2024", periods=120, freq="h").to_numpy().copy()
+    times[[3, 45]] = np.datetime64("NaT")
+    frame = pd.DataFrame(series.X, columns=["speed", "torque"], index=pd.DatetimeIndex(times))
+    with pytest.warns(MissingValueWarning, match="2 of 120 rows .* row 3: missing position"):
+        fitted = model().fit(frame)
+    assert list(fitted.failed_) == [3, 45]
+
+
 def test_a_saved_fit_knows_which_rows_were_left_out(dropped, tmp_path):
     dropped.save(tmp_path / "fit.mcgta")
     again = load(tmp_path / "fit.mcgta")
