@@ -79,6 +79,7 @@ LAYERS = [
     ["selection.trials"],
     ["selection.auto"],
     ["selection.alternatives"],
+    ["labelling"],
     ["fit"],
     ["fitting", "saved", "updating.by_density", "updating.completing"],
     ["refit", "updating.append", "updating.predict"],

@@ -228,8 +228,7 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         names = text_column_names(X)
         places = align_positions(X, positions, groups, metric=asked.metric)
         given = complete_rows(features, names, places, groups, asked)
-        fit = fit_observations(given.X, names, given.positions, given.groups, asked, given.rows)
-        self._fit = fit.having(missing=given.record(fit.data.positions))
+        self._fit = fit_observations(given, names, asked)
         self._frame = CallerFrame.of(X)
         return self
 
@@ -415,7 +414,7 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         share = None if level is None else self._read_level(level)
         derived = self._fit.derived
         loss = derived.prepared.loss
-        labels = self._fit.labelling.labels[derived.prepared.kept]
+        labels = self._fit.labelling.labels[derived.prepared.comparable]
         if share is None:
             return goodness_of_fit(loss, labels)
         return goodness_of_fit(
@@ -563,7 +562,7 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         if bad.size:
             raise ValueError(f"{name}={bad.flat[0]} has no model: {failed[int(bad.flat[0])]}")
         unsorted = given.astype(np.int64) if fit.data.rows is None else np.searchsorted(fit.data.rows, given)
-        return np.searchsorted(fit.derived.prepared.kept, fit.data.back[unsorted])
+        return np.searchsorted(fit.derived.prepared.comparable, fit.data.back[unsorted])
 
     def _read_level(self, level: Any) -> float:
         """Check a significance level, and that there can be one."""

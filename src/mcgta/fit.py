@@ -20,6 +20,7 @@ from mcgta.clustering.model_tree import serves
 from mcgta.clustering.tree_anchors import TreeAnchors
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.inference.significance import Significance
+from mcgta.labelling import Labelling, describe_clusters
 from mcgta.missing import Missing
 from mcgta.observations import Observations
 from mcgta.pipeline import (
@@ -40,7 +41,7 @@ from mcgta.runtime.config import get_config
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.alternatives import Alternative
 from mcgta.selection.choice import Choice
-from mcgta.selection.cluster_models import ClusterModels, estimate_cluster_models
+from mcgta.selection.cluster_models import ClusterModels
 from mcgta.selection.probabilities import membership_probabilities
 from mcgta.settings import Settings
 from mcgta.stages.dissimilarity.compare import sampling_error
@@ -48,37 +49,6 @@ from mcgta.stages.local_models import LocalModels
 from mcgta.stages.loss import Objective
 from mcgta.stages.prior import MixturePrior
 from mcgta.stages.semivariogram.curve import Semivariogram
-
-
-@dataclass(frozen=True, eq=False)
-class Labelling:
-    """Labels, and the rule that made them.
-
-    Attributes
-    ----------
-    labels : (N,) clusters in canonical order, -1 for noise
-    source : "clusterer", or "evidence" where they are those of cluster models
-    rule : by which new observations are placed: densities or cluster models; None where no feature varies
-    eps : the radius of the clusterer, NaN where it has none
-    ordering, reachability : (R,) of OPTICS, over the rows that can be compared; None for others
-    """
-
-    labels: Labels
-    source: str
-    rule: Membership | ClusterModels | None
-    eps: float = np.nan
-    ordering: Index | None = None
-    reachability: Array | None = None
-
-    @property
-    def n_clusters(self) -> int:
-        """K."""
-        return int(self.labels.max(initial=-1)) + 1
-
-    def renumbered(self, rank: Index) -> Labelling:
-        """Return the same with other numbers for the clusters: ``rank`` (K,) is the new one of each."""
-        labels = np.where(self.labels < 0, -1, rank[self.labels])
-        return replace(self, labels=labels, rule=None if self.rule is None else self.rule.renumbered(rank))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +180,7 @@ class Fit:
         return np.asarray(self.to_user(self.labelling.labels))
 
     @property
-    def kept(self) -> Index:
+    def comparable(self) -> Index:
         """Rows in canonical order that can be compared."""
         return np.flatnonzero(~np.isin(self.data.user_rows, list(self.failed)))
 
@@ -321,18 +291,18 @@ class Derived:
         return self.cache.get(
             "significance",
             stage_key("dissimilarity", fit.settings, fit.data),
-            lambda: find_significance(fit.data, prepared.models, prepared.kept, fit.settings),
+            lambda: find_significance(fit.data, prepared.models, prepared.comparable, fit.settings),
         )
 
     @cached_property
     def clustering(self) -> Clustering:
         """The labelling as a clustering of the rows that can be compared, densities of its cores found."""
         fit = self._fit
-        labels = fit.labelling.labels[self.prepared.kept]
+        labels = fit.labelling.labels[self.prepared.comparable]
         rule = fit.labelling.rule
         if not isinstance(rule, Membership):
             return densities(self.search, Clustering.of_members(labels, fit.labelling.eps), fit.min_samples)
-        anchors = np.searchsorted(self.prepared.kept, rule.anchors)
+        anchors = np.searchsorted(self.prepared.comparable, rule.anchors)
         core = np.zeros(labels.size, dtype=bool)
         core[anchors] = True
         core_distances = np.full(labels.size, np.inf)
@@ -346,7 +316,7 @@ class Derived:
     def membership(self) -> Membership:
         """Anchors of clusters in canonical order, with the densities of all."""
         membership = Membership.of(self.clustering)
-        return replace(membership, anchors=self.prepared.kept[membership.anchors])
+        return replace(membership, anchors=self.prepared.comparable[membership.anchors])
 
     @cached_property
     def density_rule(self) -> DensityRule:
@@ -367,7 +337,7 @@ class Derived:
     def anchor_tree(self, rule: Membership) -> TreeAnchors | None:
         """Make the tree ready for searches of anchors; None without a tree, or without anchors."""
         tree = self.tree
-        rows = np.searchsorted(self.prepared.kept, rule.anchors)
+        rows = np.searchsorted(self.prepared.comparable, rule.anchors)
         if tree is None or rows.size == 0:
             return None
         largest = float(rule.radii.max())
@@ -380,9 +350,9 @@ class Derived:
         labelling = self._fit.labelling
         strengths = np.zeros(labelling.labels.size)
         if isinstance(labelling.rule, Membership):
-            found = self.clustering
-            reach = self.search.cluster_reachability(found.labels, found.core, found.core_distances)
-            strengths[self.prepared.kept] = self.membership.strengths_at(reach, found.labels)
+            clustering = self.clustering
+            reach = self.search.cluster_reachability(clustering.labels, clustering.core, clustering.core_distances)
+            strengths[self.prepared.comparable] = self.membership.strengths_at(reach, clustering.labels)
             return strengths
         inside = np.flatnonzero(labelling.labels >= 0)
         strengths[inside] = self.probabilities[inside, labelling.labels[inside]]
@@ -408,20 +378,9 @@ class Derived:
     @cached_property
     def objective(self) -> Objective:
         """The paper's total loss of the labelling."""
-        return self.prepared.loss.objective(self._fit.labelling.labels[self.prepared.kept])
+        return self.prepared.loss.objective(self._fit.labelling.labels[self.prepared.comparable])
 
     @cached_property
     def dissimilarity_error(self) -> float:
         """Sampling error of dissimilarities."""
         return sampling_error(self._fit.models, self._fit.settings.dissimilarity_kind, random_state=self._fit.data.seed)
-
-
-def describe_clusters(
-    data: Observations, labels: Labels, choice: Choice | None, overlap: int = 0
-) -> ClusterModels | None:
-    """Estimate models of the clusters of labelled observations, given what a choice knows beside the labels."""
-    overdispersion = 1.0 if choice is None else choice.overdispersion
-    mixed = choice is not None and choice.mixed
-    return estimate_cluster_models(
-        data.X, data.positions, labels, seed=data.seed, overdispersion=overdispersion, mixed=mixed, overlap=overlap
-    )

@@ -129,7 +129,7 @@ class FittedAttributes:
         check_is_fitted(self)
         fit = self._fit
         ordering = _where_there(fit.labelling.ordering, "ordering_", "there is one with clusterer='optics' only")
-        rows = fit.data.user_rows[fit.kept]
+        rows = fit.data.user_rows[fit.comparable]
         return np.concatenate([rows[ordering], np.array(sorted(fit.user_failed), dtype=rows.dtype)])
 
     @property
@@ -139,7 +139,7 @@ class FittedAttributes:
         fit = self._fit
         reached = _where_there(fit.labelling.reachability, "reachability_", "there is one with clusterer='optics' only")
         reachability = np.full(fit.n_rows, np.inf)
-        reachability[fit.data.user_rows[fit.kept]] = reached
+        reachability[fit.data.user_rows[fit.comparable]] = reached
         return reachability
 
     @property

@@ -15,7 +15,9 @@ from mcgta.clustering.backend import Backend
 from mcgta.clustering.clustering import Clustering, densities
 from mcgta.clustering.labels import number_by_first_member
 from mcgta.clustering.membership import Membership
-from mcgta.fit import Fit, Labelling, describe_clusters
+from mcgta.fit import Fit
+from mcgta.labelling import Labelling, describe_clusters
+from mcgta.missing import CompleteRows
 from mcgta.pipeline import (
     Prepared,
     StageCache,
@@ -27,7 +29,7 @@ from mcgta.pipeline import (
     search_neighbors,
 )
 from mcgta.runtime.progress import note, stage
-from mcgta.runtime.types import Array, Index, Labels
+from mcgta.runtime.types import Labels
 from mcgta.runtime.warnings import warn
 from mcgta.selection.alternatives import list_alternatives
 from mcgta.selection.auto import Selection, select_where_open
@@ -36,16 +38,16 @@ from mcgta.selection.noise import assign_noise
 from mcgta.settings import Settings
 
 
-def fit_observations(
-    X: Array, names: Any, positions: Any, groups: Any, asked: Settings, rows: Index | None = None
-) -> Fit:
+def fit_observations(given: CompleteRows, names: Any, asked: Settings) -> Fit:
     """Fit observations: choose settings, run Algorithm 1, refine labels where evidence prefers that.
 
-    ``rows`` (N,) are numbers of the rows, where they are not 0, 1, ... because others were left out.
+    ``names`` are those of the features, where they have some.
     """
     settings = asked.plain()
-    backend = choose_backend_for(X.shape, settings, neighbors=listed_neighbors(positions, settings))
-    data = read(X, names, positions, groups, settings, rows)
+    # What does not fit into memory is refused before anything is read; the settings that are chosen may need another backend.
+    listed = listed_neighbors(given.positions, settings)
+    backend = choose_backend_for(given.X.shape, settings, neighbors=listed)
+    data = read(given.X, names, given.positions, given.groups, settings, given.rows)
     cache = StageCache()
 
     # 1. Choose settings that were left open; the search for them also finds labels by evidence.
@@ -53,7 +55,8 @@ def fit_observations(
     if selection is not None:
         settings = selection.settings
         data = replace(data, n_neighbors=int(settings.n_neighbors))
-        backend = choose_backend_for(X.shape, settings, neighbors=listed_neighbors(positions, settings))
+        listed = listed_neighbors(given.positions, settings)
+        backend = choose_backend_for(given.X.shape, settings, neighbors=listed)
 
     # 2. Run Algorithm 1, up to the loss.
     prepared = prepare(data, settings, cache, backend=backend)
@@ -63,12 +66,13 @@ def fit_observations(
         labelling = label_by_evidence(prepared, selection)
     else:
         labelling, backend = label_by_clusterer(prepared, backend, cache)
-    return assemble(asked, prepared, labelling, backend, names, selection, cache)
+    fit = assemble(asked, prepared, labelling, backend, names, selection, cache)
+    return fit.having(missing=given.record(data.positions))
 
 
 def label_by_evidence(prepared: Prepared, selection: Selection) -> Labelling:
     """Take the labels of the search, and estimate models of their clusters; observations without a model are noise."""
-    labels = prepared.spread_out(number_by_first_member(selection.labels[prepared.kept]))
+    labels = prepared.spread_out(number_by_first_member(selection.labels[prepared.comparable]))
     with stage("cluster models"):
         rule = describe_clusters(prepared.data, labels, selection.choice, selection.overlap)
     eps = prepared.options.eps if prepared.settings.clustering_algorithm.takes_options else None
@@ -92,7 +96,7 @@ def label_by_clusterer(
     if not backend.holds_table:
         note(backend.tell_pairs())
     membership = Membership.of(clustering)
-    membership = replace(membership, anchors=prepared.kept[membership.anchors])
+    membership = replace(membership, anchors=prepared.comparable[membership.anchors])
     labels = prepared.spread_out(clustering.labels)
     labelling = Labelling(labels, CLUSTERER, membership, clustering.eps, clustering.ordering, clustering.reachability)
     return labelling, backend
@@ -104,7 +108,9 @@ def place_noise(clustering: Clustering, prepared: Prepared) -> Clustering:
     if prepared.settings.refine != "noise" or (labels >= 0).all() or (labels < 0).all():
         return clustering
     with stage("noise"):
-        labels = number_by_first_member(assign_noise(prepared.data.X[prepared.kept], prepared.loss.positions, labels))
+        labels = number_by_first_member(
+            assign_noise(prepared.data.X[prepared.comparable], prepared.loss.positions, labels)
+        )
     members = Clustering.of_members(labels, clustering.eps)
     return replace(members, ordering=clustering.ordering, reachability=clustering.reachability)
 
@@ -117,9 +123,6 @@ def assemble(
     names: Any,
     selection: Selection | None,
     cache: StageCache,
-    *,
-    changed_share: float = np.nan,
-    given_models: bool = False,
 ) -> Fit:
     """Put a fit together of what was computed, and tell of what a search has found; see :class:`mcgta.fit.Fit`."""
     choice = None if selection is None else selection.choice
@@ -142,8 +145,6 @@ def assemble(
         backend=backend,
         choice=choice,
         alternatives=() if selection is None else list_alternatives(prepared.data, selection, names),
-        changed_share=changed_share,
-        given_models=given_models,
     )
     fit.derived.remember(prepared, cache)
     return fit

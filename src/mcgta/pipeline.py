@@ -40,6 +40,7 @@ from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
 from mcgta.stages.prior import GaussianMixturePrior, MixturePrior
+from mcgta.stages.semivariogram.binning import is_count
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
 from mcgta.stages.semivariogram.fitting import fit_semivariogram
@@ -55,7 +56,7 @@ class Prepared:
     data : the observations
     settings : of this run; "auto" is left for what the data decide: neighbours, what makes a row core, and the radius
     prior, models : None where there are none
-    kept : the rows of ``data`` that can be compared; the loss is about these
+    comparable : the rows of ``data`` that can be compared; the loss is about these
     failed : why others cannot, by the user's rows
     loss : which holds dissimilarity, positions and semivariogram
     significance : what differs by more than chance; None where no significance level is asked for
@@ -65,7 +66,7 @@ class Prepared:
     settings: Settings
     prior: MixturePrior | None
     models: LocalModels | None
-    kept: Index
+    comparable: Index
     failed: dict[int, str]
     loss: Loss
     significance: Significance | None = None
@@ -73,7 +74,7 @@ class Prepared:
     @property
     def rows(self) -> Index:
         """The unsorted rows of those that can be compared."""
-        return self.data.order[self.kept]
+        return self.data.order[self.comparable]
 
     @cached_property
     def options(self) -> ClusterOptions:
@@ -102,7 +103,7 @@ class Prepared:
     def spread_out(self, labels: Labels) -> Labels:
         """Return labels of all rows, given those of the rows that can be compared; others are noise."""
         whole = np.full(len(self.data.positions), -1, dtype=np.int64)
-        whole[self.kept] = labels
+        whole[self.comparable] = labels
         return whole
 
 
@@ -178,20 +179,21 @@ def prepare(
     """
     cache = StageCache() if cache is None else cache
     prior = models = None
-    if settings.dissimilarity_kind.fits_models:  # lines 1-3: neighbourhoods and local models
+    if settings.dissimilarity_kind.fits_models:  # Lines 1-3: neighbourhoods and local models.
         key = stage_key("models", settings, data)
         prior = cache.get("prior", key, lambda: _fit_prior(data, settings))
         models = cache.get("models", key, lambda: _fit_models(data, settings, prior))
-    kept, failed = _comparable(data, models, settings, quiet=quiet)
-    places = data.positions.take(kept)
+    comparable, failed = _find_comparable(data, models, settings, quiet=quiet)
+    places = data.positions.take(comparable)
     key = stage_key("dissimilarity", settings, data)
-    dissimilarity = cache.get("dissimilarity", key, lambda: _compare_kept(data, models, kept, settings))  # lines 4-5
+    # Lines 4-5: the dissimilarity.
+    dissimilarity = cache.get("dissimilarity", key, lambda: _compare_rows(data, models, comparable, settings))
     if backend.holds_table:
         dissimilarity.matrix()  # filled once, read by the semivariogram and the loss
     semivariogram = settings.semivariogram
     if isinstance(semivariogram, Semivariogram):
         _check_unit(semivariogram, places)
-    else:  # lines 6-9
+    else:  # Lines 6-9: the semivariogram.
         curve_key = stage_key("semivariogram", settings, data)
         semivariogram = cache.get(
             "semivariogram",
@@ -200,10 +202,11 @@ def prepare(
         )
     significance = cache.peek("significance", key)
     if significance is None and settings.asks_for_levels:
-        significance = cache.get("significance", key, lambda: find_significance(data, models, kept, settings))
+        significance = cache.get("significance", key, lambda: find_significance(data, models, comparable, settings))
     margin = _choose_margin(settings, significance, places, semivariogram, data.seed)
-    loss = Loss(dissimilarity, places, semivariogram, float(settings.beta), margin, settings.penalty)  # line 10
-    return Prepared(data, settings, prior, models, kept, failed, loss, significance)
+    # Line 10: the loss.
+    loss = Loss(dissimilarity, places, semivariogram, float(settings.beta), margin, settings.penalty)
+    return Prepared(data, settings, prior, models, comparable, failed, loss, significance)
 
 
 def search_neighbors(
@@ -251,14 +254,10 @@ def models_on(
     X: Array, neighborhoods: Neighborhoods | TimeWindows, settings: Settings, prior: MixturePrior | None, seed: int
 ) -> LocalModels:
     """Fit a model on each neighbourhood."""
-    models = fit_local_models(
-        X, neighborhoods, covariance=settings.covariance, alpha=settings.alpha, prior=prior, random_state=seed
-    )
-    return (
-        models.require_definite(settings.dissimilarity_kind.name)
-        if settings.dissimilarity_kind.needs_definite
-        else models
-    )
+    covariance = settings.covariance_estimator
+    models = fit_local_models(X, neighborhoods, covariance=covariance, prior=prior, random_state=seed)
+    kind = settings.dissimilarity_kind
+    return models.require_definite(kind.name) if kind.needs_definite else models
 
 
 def compare(X: Array, models: LocalModels | None, rows: Index, settings: Settings, seed: int) -> Dissimilarity:
@@ -329,38 +328,39 @@ def _fit_models(data: Observations, settings: Settings, prior: MixturePrior | No
     return models_on(data.X, neighborhoods, settings, prior, data.seed)
 
 
-def _comparable(
+def _find_comparable(
     data: Observations, models: LocalModels | None, settings: Settings, *, quiet: bool
 ) -> tuple[Index, dict[int, str]]:
     """Return the rows that can be compared, and why others cannot, by the user's rows; warn of these unless quiet."""
     failures = models.failures if models is not None else settings.dissimilarity_kind.incomparable(data.X)
-    kept = np.setdiff1d(np.arange(data.order.size), list(failures))
+    comparable = np.setdiff1d(np.arange(data.order.size), list(failures))
     numbers = data.user_rows
     reasons = dict(sorted((int(numbers[row]), reason) for row, reason in failures.items()))
-    if not reasons or (quiet and kept.size >= 2):
-        return kept, reasons
+    if not reasons or (quiet and comparable.size >= 2):
+        return comparable, reasons
     row, reason = next(iter(reasons.items()))
     told = f"{len(reasons)} of {data.order.size} observations have no model"
-    if kept.size < 2:
+    if comparable.size < 2:
         raise ValueError(f"{told}, which leaves nothing to cluster; row {row}: {reason}")
     warn(f"{told} and are labelled noise; row {row}: {reason}. failed_ lists them all")
-    return kept, reasons
+    return comparable, reasons
 
 
-def _compare_kept(data: Observations, models: LocalModels | None, kept: Index, settings: Settings) -> Dissimilarity:
-    chosen = None if models is None else models.take(kept)
-    return compare(data.X[kept], chosen, data.order[kept], settings, data.seed)
+def _compare_rows(data: Observations, models: LocalModels | None, rows: Index, settings: Settings) -> Dissimilarity:
+    chosen = None if models is None else models.take(rows)
+    return compare(data.X[rows], chosen, data.order[rows], settings, data.seed)
 
 
 def _fit_semivariogram(
     dissimilarity: Dissimilarity, places: Positions, settings: Settings, seed: int, *, quiet: bool
 ) -> Semivariogram:
     empirical = empirical_semivariogram(dissimilarity, places, bins=settings.bins, random_state=seed)
-    counted = isinstance(settings.bins, (int, np.integer))  # edges say how far to look
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore", UserWarning)
-        return fit_semivariogram(empirical, settings.semivariogram, adapt=counted)
+        return fit_semivariogram(
+            empirical, settings.semivariogram, adapt=is_count(settings.bins)
+        )  # edges say how far to look
 
 
 def _check_unit(semivariogram: Semivariogram, places: Positions) -> None:
@@ -369,19 +369,19 @@ def _check_unit(semivariogram: Semivariogram, places: Positions) -> None:
         raise ValueError(f"semivariogram has distances in {units[0]}, but positions are in {units[1]}")
 
 
-def find_significance(data: Observations, models: LocalModels | None, kept: Index, settings: Settings) -> Significance:
-    """Find out how much models of one Gaussian differ, for the rows of ``data`` that can be compared."""
+def find_significance(data: Observations, models: LocalModels | None, rows: Index, settings: Settings) -> Significance:
+    """Find out how much models of one Gaussian differ, for the ``rows`` of the data that can be compared."""
     assert models is not None
     with stage("neighbourhoods"):
         near = find_neighborhoods(data.positions, data.n_neighbors, weights=settings.weights)
-    if not near.complete[kept].all():
+    if not near.complete[rows].all():
         raise ValueError(
             f"n_neighbors={data.n_neighbors}: local_models has models of observations that do not have so many neighbours, "
             "so there is no telling how much they differ by chance; set margin and eps as numbers"
         )
     null = draw_null(models, near, covariance=settings.covariance, alpha=settings.alpha, random_state=data.seed)
     assert settings.dissimilarity_kind.chance_scale is not None
-    return Significance(null, near.take(kept), settings.dissimilarity_kind.chance_scale(models.take(kept)))
+    return Significance(null, near.take(rows), settings.dissimilarity_kind.chance_scale(models.take(rows)))
 
 
 def _choose_margin(

@@ -31,11 +31,11 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
     changed = _changed(fit, params)
     if not changed and local_models is None:
         return fit.having(asked=asked)
-    kept = asked.having(**_chosen(fit, asked, params))
-    cache = fit.derived.cache if local_models is None else _cache_with(fit, kept.plain(), local_models)
-    selection = _search(fit, kept.having(eps=asked.eps), changed, cache)
+    chosen = asked.having(**_chosen(fit, asked, params))
+    cache = fit.derived.cache if local_models is None else _cache_with(fit, chosen.plain(), local_models)
+    selection = _search(fit, chosen.having(eps=asked.eps), changed, cache)
     refined = selection is not None and selection.choice.source == EVIDENCE
-    settings = kept.plain() if selection is None or refined else selection.settings
+    settings = chosen.plain() if selection is None or refined else selection.settings
     backend = choose_backend_for(fit.data.raw.shape, settings)
     run = settings
     if local_models is None:
@@ -51,11 +51,11 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
                 "changes the loss or the clusterer, which evidence does not look at (labels_source_)"
             )
         labelling, backend = label_by_clusterer(prepared, backend, cache)
-    given = fit.given_models or local_models is not None
-    made = assemble(asked, prepared, labelling, backend, fit.names, selection, cache, given_models=given)
+    made = assemble(asked, prepared, labelling, backend, fit.names, selection, cache)
     # The observations are the same, but the command that read them would not repeat this fit.
     provenance = None if fit.provenance is None else replace(fit.provenance, command="")
-    return made.having(missing=fit.missing, provenance=provenance)
+    given = fit.given_models or local_models is not None
+    return made.having(given_models=given, missing=fit.missing, provenance=provenance)
 
 
 def _search(fit: Fit, settings: Settings, changed: list[str], cache: StageCache) -> Selection | None:
@@ -96,7 +96,7 @@ def labels_for(fit: Fit, n_clusters: int) -> Labels:
     if selection is None:
         return fit.labels
     labels = np.full(selection.labels.size, -1, dtype=np.int64)
-    labels[fit.kept] = number_by_first_member(selection.labels[fit.kept])
+    labels[fit.comparable] = number_by_first_member(selection.labels[fit.comparable])
     return np.asarray(fit.to_user(labels))
 
 

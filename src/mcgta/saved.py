@@ -9,7 +9,8 @@ import numpy as np
 
 from mcgta.clustering.backend import Backend
 from mcgta.clustering.membership import Membership
-from mcgta.fit import Fit, Labelling
+from mcgta.fit import Fit
+from mcgta.labelling import Labelling
 from mcgta.missing import Missing
 from mcgta.observations import MAX_FEATURE, sort_observations
 from mcgta.positions.metrics import Metric

@@ -26,7 +26,7 @@ from mcgta.stages.dissimilarity.registry import DISSIMILARITIES, get_dissimilari
 from mcgta.stages.loss import PENALTIES
 from mcgta.stages.neighborhoods import KERNELS
 from mcgta.stages.prior import GaussianMixturePrior
-from mcgta.stages.semivariogram.binning import MAX_BINS, check_bins
+from mcgta.stages.semivariogram.binning import DEFAULT_BINS, MAX_BINS, check_bins
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.models import EMPIRICAL, MODELS
 
@@ -92,7 +92,7 @@ class Settings:
     semivariogram: Any = _setting(
         "spherical", Rule(words=Names(MODELS, (EMPIRICAL,)), kinds=(Semivariogram,)), "semivariogram"
     )
-    bins: Any = _setting(40, Rule(integer=(4, MAX_BINS), edges=True), "semivariogram")
+    bins: Any = _setting(DEFAULT_BINS, Rule(integer=(4, MAX_BINS), edges=True), "semivariogram")
     beta: float | str = _setting("auto", Rule(words=("auto",), real=(0, INF)), "loss", 1.0)
     margin: float | str = _setting("auto", Rule(words=("auto",), real=(-INF, INF), level=True), "loss", 0.0)
     penalty: str = _setting("within_range", Rule(words=PENALTIES), "loss")

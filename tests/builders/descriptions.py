@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from mcgta import MCGTA
-from mcgta.fit import Fit, Labelling
+from mcgta.fit import Fit
+from mcgta.labelling import Labelling
 from mcgta.observations import sort_observations
 from mcgta.positions.reading import read_positions
 

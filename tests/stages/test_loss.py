@@ -7,7 +7,7 @@ from builders.losses import example
 from builders.work import on_threads
 from mcgta.positions.reading import read_positions
 from mcgta.stages.dissimilarity.compare import compare_features
-from mcgta.stages.loss import Loss
+from mcgta.stages.loss import PENALTIES, Loss
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
 from mcgta.stages.semivariogram.fitting import fit_semivariogram
 from naive import algorithm as naive
@@ -15,7 +15,7 @@ from naive import clusters as naive_clusters
 
 
 @pytest.mark.parametrize("groups", [False, True])
-@pytest.mark.parametrize("penalty", ["within_range", "unconditional", "no_hinge"])
+@pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize(("beta", "margin"), [(0.0, 0.0), (1.0, 0.0), (2.5, 3.0), (0.7, -4.0)])
 def test_the_loss_of_every_pair_agrees_with_the_equation(groups, penalty, beta, margin):
     loss, W, D, gamma = example(1, groups=groups, beta=beta, margin=margin, penalty=penalty)
@@ -26,6 +26,18 @@ def test_the_loss_of_every_pair_agrees_with_the_equation(groups, penalty, beta, 
     np.testing.assert_allclose(on_threads(2, lambda: loss.matrix(tile=7)), found, rtol=1e-12, atol=1e-12)
     rows = np.array([5, 0, 11])
     np.testing.assert_allclose(loss.between(rows, slice(4, 20)), expected[rows, 4:20], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_a_penalty_is_what_its_row_says(penalty):
+    row = PENALTIES[penalty]
+    assert row.name == penalty
+    loss, W, D, _ = example(1, groups=False, beta=1.0, margin=3.0, penalty=penalty)
+    extra = loss.matrix() - np.array(W)
+    far = np.array(D) > loss.semivariogram.range_
+    assert far.any()
+    assert (np.abs(extra[far]) > 1e-9).any() != row.within_range
+    assert (extra >= -1e-9).all() == row.hinged
 
 
 @pytest.mark.parametrize("model", ["exponential", "spherical"])

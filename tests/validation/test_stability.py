@@ -159,9 +159,9 @@ def test_no_neighbourhood_reaches_over_a_gap(monkeypatch):
 
     genuine = resampling.fit_observations
 
-    def watched(X, names, positions, groups, asked):
-        seen.append((positions.coordinates[:, 0], positions.groups))
-        return genuine(X, names, positions, groups, asked)
+    def watched(given, names, asked):
+        seen.append((given.positions.coordinates[:, 0], given.positions.groups))
+        return genuine(given, names, asked)
 
     model = clear().fit(X, groups=np.arange(600) // 300)
     monkeypatch.setattr(resampling, "fit_observations", watched)
@@ -403,7 +403,7 @@ def test_resamples_are_measured_by_the_metric_that_the_fit_has_chosen(monkeypatc
     model = clear(metric=SpaceTime(time_scale=100.0)).fit(X, positions=places)
     seen = []
     genuine = resampling.fit_observations
-    monkeypatch.setattr(resampling, "fit_observations", lambda *args: seen.append(args[2].metric) or genuine(*args))
+    monkeypatch.setattr(resampling, "fit_observations", lambda *args: seen.append(args[0].positions.metric) or genuine(*args))
     stability(model, n_resamples=2)
     assert seen == [SpaceTime(time_scale=100.0, space="haversine")] * 2
 

@@ -71,7 +71,7 @@ class Models(NamedTuple):
         return np.divide(traces, 2 * self.half_chance, out=zeros, where=self.half_chance > 0)
 
 
-class Law(NamedTuple):
+class LossTerms(NamedTuple):
     """What kernels need to know of a loss, with a radius: numbers and curve of the penalty, and functions to call."""
 
     numbers: tuple[Array, Array, Array, Array]
@@ -128,7 +128,7 @@ def penalty_reach(loss: Loss, rounding: float) -> float:
     return loss.semivariogram.range_ * (1 + TIE) + rounding if within_range else np.inf
 
 
-def describe_loss(loss: Loss, largest_trace: float, eps: float, rounding: float | None = None) -> Law:
+def describe_loss(loss: Loss, largest_trace: float, eps: float, rounding: float | None = None) -> LossTerms:
     """Describe a loss to kernels, with a radius; ``rounding`` is that of the loss's positions by default."""
     rounding = loss.positions.rounding if rounding is None else rounding
     slack = RELATIVE_ROUNDING * (largest_trace + abs(eps))
@@ -138,4 +138,4 @@ def describe_loss(loss: Loss, largest_trace: float, eps: float, rounding: float 
     kind = FLAT if loss.positions.kind is None else loss.positions.kind
     d = features(loss)
     calls = np.array([d, kind, code, *pair_functions(d)], dtype=np.int64)
-    return Law((numbers, parameters, x, y), calls)
+    return LossTerms((numbers, parameters, x, y), calls)

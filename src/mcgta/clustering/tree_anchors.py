@@ -92,8 +92,8 @@ class TreeAnchors:
         count = models.packed.shape[0]
         points = places.points
         rounding = self.rounding if points is None else max(self.rounding, places.rounding)
-        law = describe_loss(loss, trace, self.largest_radius, rounding)
-        law_of_fit = describe_loss(loss, trace, 0.0)
+        terms = describe_loss(loss, trace, self.largest_radius, rounding)
+        terms_of_fit = describe_loss(loss, trace, 0.0)
         new = (
             native(models.points()),
             native(models.packed).reshape(-1),
@@ -106,23 +106,23 @@ class TreeAnchors:
         reach = np.empty(count)
         rows = np.empty(count, dtype=np.int64)
 
-        def look(part: slice) -> int:
+        def place_part(part: slice) -> int:
             return first_reached(
                 self.search.models.tree,
                 self.search.models.data,
-                *law,
+                *terms,
                 workspace(loss),
                 part.start,
                 part.stop,
                 new,
                 anchors,
-                (law_of_fit.numbers, np.empty(self.min_samples)),
+                (terms_of_fit.numbers, np.empty(self.min_samples)),
                 reach,
                 rows,
             )
 
         tasks = tiles(count, _NEW_OF_A_TASK)
         with stage("placing", len(tasks)) as advance:
-            for _ in run(look, tasks):
+            for _ in run(place_part, tasks):
                 advance(1)
         return reach, rows

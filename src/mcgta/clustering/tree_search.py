@@ -66,13 +66,13 @@ class TreeSearch:
         """Tell which rows have ``min_samples`` rows within eps, themselves included; and the pairs compared."""
         told = np.full(len(self), -1) if known is None else known[self.models.rows]
         core = told > 0
-        law = describe_loss(self.loss, self.models.largest_trace, eps)
+        terms = describe_loss(self.loss, self.models.largest_trace, eps)
 
-        def look(part: slice) -> int:
+        def mark_core(part: slice) -> int:
             room = workspace(self.loss)
-            return count_near(*self._trees, *law, room, part.start, part.stop, min_samples, core)
+            return count_near(*self._trees, *terms, room, part.start, part.stop, min_samples, core)
 
-        comparisons = self._sweep("core rows", look, _consecutive_parts(told < 0))
+        comparisons = self._sweep("core rows", mark_core, _consecutive_parts(told < 0))
         return self._by_row(core), comparisons
 
     def open_share(self, min_samples: int, *, eps: float | None) -> float:
@@ -82,7 +82,7 @@ class TreeSearch:
         """
         count = len(self)
         asked = np.unique(np.linspace(0, count - 1, min(_MOST_PROBED, max(16, count // 200))).astype(np.int64))
-        law = describe_loss(self.loss, self.models.largest_trace, eps or 0.0)
+        terms = describe_loss(self.loss, self.models.largest_trace, eps or 0.0)
         room = workspace(self.loss)
         every = np.ones(count, dtype=bool)
         core = np.zeros(count, dtype=bool)
@@ -91,14 +91,14 @@ class TreeSearch:
         comparisons = 0
         for a in asked.tolist():
             if eps is None:
-                comparisons += nearest_losses(*self._trees, *law, room, a, a + 1, k, every, distances)
+                comparisons += nearest_losses(*self._trees, *terms, room, a, a + 1, k, every, distances)
             else:
-                comparisons += count_near(*self._trees, *law, room, a, a + 1, min_samples, core)
+                comparisons += count_near(*self._trees, *terms, room, a, a + 1, min_samples, core)
         return comparisons / max(asked.size * (count - 1), 1)
 
     def components(self, eps: float, core: Mask) -> tuple[Labels, int]:
         """Number the components of the core rows by their first members, -1 for other rows; and the pairs compared."""
-        law = describe_loss(self.loss, self.models.largest_trace, eps)
+        terms = describe_loss(self.loss, self.models.largest_trace, eps)
         nodes = self.models.tree[1].shape[0]
         inside = core[self.models.rows]
         state = begin(len(self), nodes)
@@ -109,7 +109,7 @@ class TreeSearch:
         with stage("components", nodes) as advance:
             while place[0] >= 0:
                 before = int(place[0])
-                comparisons += connect(*self._trees, *law, room, inside, state, _STEPS_OF_A_CALL)
+                comparisons += connect(*self._trees, *terms, room, inside, state, _STEPS_OF_A_CALL)
                 advance(before - int(place[0]))
         return number_by_first_member(self._by_row(np.where(inside, find_roots(parent), -1))), comparisons
 
@@ -124,59 +124,59 @@ class TreeSearch:
     def _attach(self, eps: float, labels: Labels, name: str) -> tuple[Labels, int]:
         if labels.max(initial=-1) < 0:
             return labels.copy(), 0
-        law = describe_loss(self.loss, self.models.largest_trace, eps)
+        terms = describe_loss(self.loss, self.models.largest_trace, eps)
         given = labels[self.models.rows]
         lowest = given.copy()
         of_nodes = self._least_of_nodes(np.where(given < 0, _NO_LABEL, given)).astype(np.int64)
 
-        def look(part: slice) -> int:
+        def find_lowest(part: slice) -> int:
             room = workspace(self.loss)
-            return first_near(*self._trees, *law, room, part.start, part.stop, (given, of_nodes), lowest)
+            return first_near(*self._trees, *terms, room, part.start, part.stop, (given, of_nodes), lowest)
 
-        comparisons = self._sweep(name, look)
+        comparisons = self._sweep(name, find_lowest)
         return self._by_row(lowest), comparisons
 
     def core_distances(self, wanted: Mask, k: int) -> tuple[Array, int]:
         """Return the loss of the k-th nearest, itself included, of the wanted rows; and the pairs compared."""
         distances = np.full(len(self), np.inf)
-        law = describe_loss(self.loss, self.models.largest_trace, 0.0)
+        terms = describe_loss(self.loss, self.models.largest_trace, 0.0)
         mask = wanted[self.models.rows]
 
-        def look(part: slice) -> int:
+        def find_kth(part: slice) -> int:
             room = workspace(self.loss)
-            return nearest_losses(*self._trees, *law, room, part.start, part.stop, k, mask, distances)
+            return nearest_losses(*self._trees, *terms, room, part.start, part.stop, k, mask, distances)
 
-        comparisons = self._sweep("core distances", look)
+        comparisons = self._sweep("core distances", find_kth)
         return self._by_row(distances), comparisons
 
     def cluster_reachability(self, labels: Labels, core: Mask, core_distances: Array, *, others: bool = False) -> Array:
         """Return the loss at which each row reaches its cluster, infinite for noise."""
-        law = describe_loss(self.loss, self.models.largest_trace, 0.0)
+        terms = describe_loss(self.loss, self.models.largest_trace, 0.0)
         reachability = np.full(len(self), np.inf)
         places = labels[self.models.rows]
         anchored = core[self.models.rows]
         held = np.where(anchored, core_distances[self.models.rows], np.inf)
         clusters = (places, np.where(anchored, places, -1), held, self._least_of_nodes(held))
 
-        def look(part: slice) -> int:
+        def find_reach(part: slice) -> int:
             room = workspace(self.loss)
-            return reach_anchors(*self._trees, *law, room, part.start, part.stop, clusters, others, reachability)
+            return reach_anchors(*self._trees, *terms, room, part.start, part.stop, clusters, others, reachability)
 
-        self._sweep("reachability", look)
+        self._sweep("reachability", find_reach)
         return self._by_row(reachability)
 
     def closer_pairs(self, core_distances: Array, min_samples: int) -> CloserPairs:
         """Return the pairs that are closer than the core distance of their first row, fewer than ``min_samples`` a row."""
-        law = describe_loss(self.loss, self.models.largest_trace, 0.0)
+        terms = describe_loss(self.loss, self.models.largest_trace, 0.0)
         bars = core_distances[self.models.rows]
         points = np.full((len(self), min_samples), -1)
         losses = np.empty((len(self), min_samples))
 
-        def look(part: slice) -> int:
+        def list_nearest(part: slice) -> int:
             room = workspace(self.loss)
-            return list_nearer(*self._trees, *law, room, part.start, part.stop, bars, (points, losses))
+            return list_nearer(*self._trees, *terms, room, part.start, part.stop, bars, (points, losses))
 
-        self._sweep("closer pairs", look)
+        self._sweep("closer pairs", list_nearest)
         a, place = np.nonzero(points >= 0)
         rows = self.models.rows[a]
         order = np.argsort(rows, kind="stable")
@@ -188,7 +188,7 @@ class TreeSearch:
         count = len(self)
         core_distances, comparisons = self.core_distances(np.ones(count, dtype=bool), min_samples)
         held = core_distances[self.models.rows]
-        law = describe_loss(self.loss, self.models.largest_trace, 0.0)
+        terms = describe_loss(self.loss, self.models.largest_trace, 0.0)
         state = begin_span(held, self._least_of_nodes(held))
         parent = np.arange(count)
         room = workspace(self.loss)
@@ -199,7 +199,7 @@ class TreeSearch:
         with stage("spanning tree", count - 1) as advance:
             while begin_round(self.models.tree, parent, state) > 1:
                 for part in tiles(count, _POINTS_OF_A_TASK):
-                    comparisons += look_around(*self._trees, *law, room, state, part.start, part.stop)
+                    comparisons += look_around(*self._trees, *terms, room, state, part.start, part.stop)
                 before = edges
                 edges = end_round(parent, state, i, j, weight, edges)
                 advance(edges - before)
@@ -214,7 +214,7 @@ class TreeSearch:
             raise ValueError(f"min_samples={min_samples} must be from 1 to the number of observations, {count}")
         exact, comparisons = self.core_distances(np.ones(count, dtype=bool), min_samples)
         core_distances = round_as_optics(exact)
-        law = describe_loss(self.loss, self.models.largest_trace, 0.0)
+        terms = describe_loss(self.loss, self.models.largest_trace, 0.0)
         points, nodes, boxes, places, turned, fans, spokes, wide = self.models.tree
         left = (points, nodes, boxes.copy(), places, turned, fans, spokes, wide.copy())
         walk = begin_walk(core_distances[rows], rows, nodes, spokes)
@@ -222,7 +222,7 @@ class TreeSearch:
         room = workspace(self.loss)
         with stage("ordering", count) as advance:
             while (first := int(done[0])) < count:
-                comparisons += walk_on(left, self.models.data, *law, room, walk, _STEPS_OF_A_CALL)
+                comparisons += walk_on(left, self.models.data, *terms, room, walk, _STEPS_OF_A_CALL)
                 advance(int(done[0]) - first)
         predecessor = np.where(before < 0, -1, rows[before])
         return Ordering(rows[visited], self._by_row(reached), core_distances, self._by_row(predecessor), comparisons)
@@ -246,12 +246,12 @@ class TreeSearch:
         """Return the least of the values of each node's points."""
         return bound_boxes(values[:, None], self.models.tree[1])[:, 0].copy()
 
-    def _sweep(self, name: str, look: Callable[[slice], int], parts: list[slice] | None = None) -> int:
-        """Let threads look at all points, or those of some parts; return the pairs compared."""
+    def _sweep(self, name: str, work: Callable[[slice], int], parts: list[slice] | None = None) -> int:
+        """Let threads work on all points, or those of some parts; return the pairs compared."""
         parts = tiles(len(self), _POINTS_OF_A_TASK) if parts is None else parts
         comparisons = 0
         with stage(name, len(parts)) as advance:
-            for compared in run(look, parts):
+            for compared in run(work, parts):
                 comparisons += compared
                 advance(1)
         return comparisons

@@ -144,7 +144,7 @@ def goodness_of_fit(
     edges = np.r_[0.0, edges[edges > 0], np.inf]
     pieces = pairs_within(labels, _TILE_ROWS)
 
-    def look(piece: tuple[Index, Index, bool]) -> tuple[Index, Index]:
+    def count_passing(piece: tuple[Index, Index, bool]) -> tuple[Index, Index]:
         rows, cols, halved = piece
         value = loss.dissimilarity.between(rows, cols)
         distance = loss.positions.between(rows, cols)
@@ -162,7 +162,7 @@ def goodness_of_fit(
 
     pairs, passed = (np.zeros(edges.size - 1, dtype=np.int64) for _ in range(2))
     with stage("goodness of fit", len(pieces)) as advance:
-        for counted, passing in run(look, pieces):
+        for counted, passing in run(count_passing, pieces):
             pairs += counted
             passed += passing
             advance(1)
@@ -182,13 +182,13 @@ def _count_accepted(
         ranks = np.sort(np.random.default_rng(random_state).integers(0, count, _MOST_TESTED_PAIRS))
     i, j = draw_within(labels, ranks)
 
-    def look(part: slice) -> int:
+    def count_accepted(part: slice) -> int:
         return int(np.count_nonzero(p_values(loss, significance, i[part], j[part]) > level))
 
     accepted = 0
     parts = tiles(i.size, _TILE_PAIRS)
     with stage("calibrated test", len(parts)) as advance:
-        for passing in run(look, parts):
+        for passing in run(count_accepted, parts):
             accepted += passing
             advance(1)
     return i.size, accepted

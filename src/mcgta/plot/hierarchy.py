@@ -47,7 +47,7 @@ def reachability(model: Any, *, ax: Axes | None = None) -> Axes:
         )
     axes = new_axes(ax)
     heights = labelling.reachability[labelling.ordering]
-    labels = labelling.labels[fit.kept][labelling.ordering]
+    labels = labelling.labels[fit.comparable][labelling.ordering]
     bottom, top = _loss_limits(heights)
     if bottom > 0:
         axes.set_yscale("log")
@@ -92,9 +92,9 @@ def condensed_tree(model: Any, *, ax: Axes | None = None) -> Axes:
     if tree is None:
         raise ValueError(
             f"condensed_tree needs min_samples={fit.min_samples} observations that can be compared, and this fit has "
-            f"{fit.kept.size}; fit with a smaller min_samples"
+            f"{fit.comparable.size}; fit with a smaller min_samples"
         )
-    labels = fit.labelling.labels[fit.kept]
+    labels = fit.labelling.labels[fit.comparable]
     grown = grow_branches(tree, labels, fit.labelling.n_clusters, MOST_BRANCHES)
     axes = new_axes(ax)
     _draw_branches(axes, grown.branches)

@@ -40,13 +40,13 @@ class Surroundings:
         """
         points = new.points
         assert points is not None
-        found = [np.array([self._outermost])]
+        near = [np.array([self._outermost])]
         for code in np.unique(groups[groups >= 0]).tolist():
             rows = np.flatnonzero(groups == code)
-            found.append(self._near(code, points[rows], new.rounding))
+            near.append(self._near(code, points[rows], new.rounding))
             if self._before and self._positions.is_chain:
-                found.append(self._earlier(code, points[rows, 0]))
-        return np.unique(np.concatenate(found))
+                near.append(self._earlier(code, points[rows, 0]))
+        return np.unique(np.concatenate(near))
 
     def _near(self, code: int, points: Array, rounding: float) -> Index:
         """Rows of a group that are neighbours of these points, or tied with such, and those of the nearest ones."""

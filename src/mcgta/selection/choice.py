@@ -110,29 +110,31 @@ class Contenders:
     @property
     def ahead(self) -> float:
         """Log evidence of the labelling that is taken, less that of one cluster."""
-        over = self.result.overdispersion
-        return self.best.log_evidence(over) - self.one.log_evidence(over)
+        overdispersion = self.result.overdispersion
+        return self.best.log_evidence(overdispersion) - self.one.log_evidence(overdispersion)
 
 
 def make_choice(contenders: Contenders, settings: dict[str, Any]) -> Choice:
     """Say what was chosen: values for settings that were left open, and where labels come from."""
     result = contenders.result
     best = contenders.best
-    over = result.overdispersion
+    overdispersion = result.overdispersion
     doubts = _doubts(contenders)
     return Choice(
         settings=settings,
         source=contenders.source,
-        log_evidence=best.log_evidence(over),
-        clusterer_log_evidence=np.nan if contenders.clusterer is None else contenders.clusterer.log_evidence(over),
-        one_cluster_log_evidence=contenders.one.log_evidence(over),
-        overdispersion=over,
+        log_evidence=best.log_evidence(overdispersion),
+        clusterer_log_evidence=np.nan
+        if contenders.clusterer is None
+        else contenders.clusterer.log_evidence(overdispersion),
+        one_cluster_log_evidence=contenders.one.log_evidence(overdispersion),
+        overdispersion=overdispersion,
         join_count_ratio=result.join_count_ratio,
         correlation_length=float(np.median(correlation_lengths(contenders.scoring_data, best))),
         degrees_of_freedom=best.tails.degrees_of_freedom,
         outlier_share=best.tails.outlier_share,
         cluster_counts=np.array([scored.n_clusters for scored in contenders.others], dtype=np.int64),
-        log_evidences=np.array([scored.log_evidence(over) for scored in contenders.others]),
+        log_evidences=np.array([scored.log_evidence(overdispersion) for scored in contenders.others]),
         scored=len(contenders.scoring_data),
         notes=(*_notes(contenders), *doubts),
         doubts=doubts,
@@ -169,8 +171,8 @@ def _notes(contenders: Contenders) -> tuple[str, ...]:
             f"regions overlap: each observation has its most probable cluster, judged by the {result.overlap} nearest"
         )
     if contenders.clusterer is not None:
-        over = result.overdispersion
-        ahead = result.best.log_evidence(over) - contenders.clusterer.log_evidence(over)
+        overdispersion = result.overdispersion
+        ahead = result.best.log_evidence(overdispersion) - contenders.clusterer.log_evidence(overdispersion)
         if abs(ahead) < _SAME_NATS:
             notes.append("refined labels and those of the clusterer have the same evidence")
         elif ahead > 0:
@@ -184,7 +186,7 @@ def _notes(contenders: Contenders) -> tuple[str, ...]:
 
 def _doubts(contenders: Contenders) -> tuple[str, ...]:
     """Say why the choice is doubtful, if it is."""
-    over = contenders.result.overdispersion
+    overdispersion = contenders.result.overdispersion
     best = contenders.best
     size = best.n_clusters
     doubts: list[str] = []
@@ -196,15 +198,17 @@ def _doubts(contenders: Contenders) -> tuple[str, ...]:
             "no cluster structure: no labelling found explains the observations clearly better than one cluster"
         )
     if size > 1 and contenders.wanted is None and contenders.source == EVIDENCE:
-        level = best.log_evidence(over) - CLOSE_NATS
+        level = best.log_evidence(overdispersion) - CLOSE_NATS
         near = [
-            each.n_clusters for each in contenders.others if each.n_clusters != size and each.log_evidence(over) > level
+            each.n_clusters
+            for each in contenders.others
+            if each.n_clusters != size and each.log_evidence(overdispersion) > level
         ]
         if near:
             noun = "cluster" if near == [1] else "clusters"
             doubts.append(f"other answers are about as good: {', '.join(map(str, near))} {noun} instead of {size}")
-    if over > _LARGE_OVERDISPERSION:
+    if overdispersion > _LARGE_OVERDISPERSION:
         doubts.append(
-            f"the clusters' model is rough: {over:.1f} observations count as one, so fine distinctions are left out"
+            f"the clusters' model is rough: {overdispersion:.1f} observations count as one, so fine distinctions are left out"
         )
     return tuple(doubts)

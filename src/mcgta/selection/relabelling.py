@@ -21,6 +21,12 @@ RELABEL_STEPS = 2
 """Steps of fitting tails to the clusters of a labelling that is about to change."""
 
 _POTTS_SWEEPS = 4
+_FIRST_AGREEMENT = 3.0  # weight that the estimate of a Potts model begins with
+_AGREEMENTS = (1e-3, 12.0)  # least and largest weight
+_NEWTON_STEPS = 25
+_MAX_NEWTON_STEP = 2.0
+_SMALL_NEWTON_STEP = 1e-3  # that ends the steps
+_LEAST_CURVATURE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,15 +174,15 @@ def potts_weight(neighbors: Index, own_labels: Labels, labels: Labels) -> float:
         rows = np.flatnonzero(near[:, p] >= 0)
         share[rows, near[rows, p]] += 1.0 / number[rows]
     own = share[np.arange(own_labels.size), own_labels]
-    weight = 3.0
-    for _ in range(25):
+    weight = _FIRST_AGREEMENT
+    for _ in range(_NEWTON_STEPS):
         chance = np.exp(weight * (share - share.max(axis=1, keepdims=True)))
         chance /= chance.sum(axis=1, keepdims=True)
         mean = (chance * share).sum(axis=1)
-        curvature = float(((chance * share**2).sum(axis=1) - mean**2).sum()) + 1e-6
-        step = float(np.clip((own - mean).sum() / curvature, -2.0, 2.0))
-        weight = float(np.clip(weight + step, 1e-3, 12.0))
-        if abs(step) < 1e-3:
+        curvature = float(((chance * share**2).sum(axis=1) - mean**2).sum()) + _LEAST_CURVATURE
+        step = float(np.clip((own - mean).sum() / curvature, -_MAX_NEWTON_STEP, _MAX_NEWTON_STEP))
+        weight = float(np.clip(weight + step, *_AGREEMENTS))
+        if abs(step) < _SMALL_NEWTON_STEP:
             break
     return weight
 

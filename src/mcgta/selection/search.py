@@ -307,7 +307,8 @@ def simplest_adequate(
     the difference when more clusters are paid for (Vuong 1989, with and without his correction).
     """
     best = max_evidence_rescored(scoring_data, candidates, overdispersion)
-    limit, strict = (_STANDARD_ERRORS * float(np.clip(overdispersion - doubt, 0.0, 1.0)) for doubt in (1.0, 2.0))
+    errors = _STANDARD_ERRORS * float(np.clip(overdispersion - 1.0, 0.0, 1.0))
+    errors_paid = _STANDARD_ERRORS * float(np.clip(overdispersion - 2.0, 0.0, 1.0))
     blocks = scoring_data.blocks(max(BLOCK_ROWS[0], len(scoring_data) // _ERROR_BLOCKS))
     level = row_log_densities(scoring_data, best)
     for scored in best_by_n_clusters(candidates, overdispersion):
@@ -317,7 +318,7 @@ def simplest_adequate(
         sums = np.bincount(blocks, level - row_log_densities(scoring_data, fewer))
         error = np.sqrt(sums.size * sums.var())
         paid = overdispersion * (best.log_evidence(overdispersion) - fewer.log_evidence(overdispersion))
-        if sums.sum() < limit * error or paid < strict * error:
+        if sums.sum() < errors * error or paid < errors_paid * error:
             return fewer
     return best
 

@@ -15,8 +15,9 @@ from scipy.optimize import linear_sum_assignment
 from mcgta.clustering.membership import Membership
 from mcgta.clustering.neighbor_search import NeighborSearch
 from mcgta.clustering.tree_search import TreeSearch
-from mcgta.fit import Fit, Labelling
+from mcgta.fit import Fit
 from mcgta.fitting import assemble, label_by_clusterer, label_by_evidence
+from mcgta.labelling import Labelling
 from mcgta.missing import CompleteRows, Missing
 from mcgta.observations import Observations, check_columns, sort_observations
 from mcgta.pipeline import (
@@ -105,8 +106,8 @@ def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) ->
     prepared = replace(prepared, settings=fit.settings)
     labelling, share = _number_by_old_members(fit, data, labelling)
     note(f"{share:.1%} of the observations of before have changed cluster")
-    grown = assemble(fit.asked, prepared, labelling, backend, fit.names, selection, cache, changed_share=share)
-    return grown.having(missing=_missing_in_all(fit, given))
+    grown = assemble(fit.asked, prepared, labelling, backend, fit.names, selection, cache)
+    return grown.having(changed_share=share, missing=_missing_in_all(fit, given))
 
 
 def _settings_for(fit: Fit, *, refresh: bool) -> Settings:
@@ -278,7 +279,7 @@ def _known_cores(
     touched[data.order] = changed
     core = np.zeros(data.order.size, dtype=bool)
     core[fit.data.order[rule.anchors]] = True
-    compared = fit.data.order[fit.derived.prepared.kept]
+    compared = fit.data.order[fit.derived.prepared.comparable]
     lost = np.zeros(data.order.size, dtype=bool)
     lost[compared] = before.near(eps, touched[compared])
     rows = prepared.rows

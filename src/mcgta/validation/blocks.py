@@ -196,9 +196,9 @@ def _along(places: Positions, rows: Index) -> tuple[Index, Index]:
 
 def _distances(places: Positions, rows: Index, end: Index) -> Array:
     """Distances to one row; what is never a neighbour is farther than all others."""
-    found = places.between(rows, end)[:, 0]
-    known = np.isfinite(found)
-    return np.where(known, found, 2 * found.max(where=known, initial=1.0))
+    distances = places.between(rows, end)[:, 0]
+    known = np.isfinite(distances)
+    return np.where(known, distances, 2 * distances.max(where=known, initial=1.0))
 
 
 def _within(places: Positions, rows: Index, held: Index, gap: float) -> Mask:

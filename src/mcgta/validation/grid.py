@@ -50,10 +50,10 @@ RELATIVE_RULES = {
 
 NEIGHBORS = (2 / 3, 1, 3 / 2)
 DEFAULTS: dict[str, tuple[Any, ...]] = {
-    "dissimilarity": ("wasserstein2",),
+    "dissimilarity": (Settings().plain().dissimilarity,),
     "beta": (0.0, 0.5, 1.0, 2.0),
     "margin_in_sills": (0.0, 0.1, 0.25),
-    "clusterer": ("dbscan",),
+    "clusterer": (Settings.clusterer,),
     "min_samples_in_neighbors": (0.5, 1.0, 1.5),
 }
 """What is tried of parameters that neither the grid nor the estimator sets; ``n_neighbors`` by ``NEIGHBORS``."""
@@ -106,7 +106,7 @@ def has_effect(name: str, values: Values) -> bool:
     if name in ("margin", "margin_in_sills"):
         return values.get("beta") != 0
     if name == "alpha":
-        return get_covariance(values.get("covariance", "graphical_lasso")).uses_alpha
+        return get_covariance(values.get("covariance", Settings.covariance)).uses_alpha
     return True
 
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mcgta.estimator import MCGTA
 from mcgta.fit import Fit
 from mcgta.fitting import fit_observations
+from mcgta.missing import CompleteRows
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.parallel import threads
 from mcgta.runtime.progress import Progress
@@ -192,20 +193,20 @@ def stability(
         )
     asked = _settings(fit, n_jobs)
     draws = list(_draw(blocks, n_resamples, share, draw_seed(random_state)))
-    found = []
+    labellings = []
     # The fit has said what there is to say of the observations.
     display = Progress(progress)
     with display.stage("resamples", n_resamples) as advance, threads(asked.n_jobs), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for k, rows in enumerate(draws):
             try:
-                found.append(_cluster(fit, asked, rows))
+                labellings.append(_cluster(fit, asked, rows))
             except ValueError as error:
                 error.add_note(f"in resample {k} of {n_resamples}, which has {rows.size} of {len(places)} observations")
                 raise
             advance(1)
-    found_again = _compare_all(fit.labelling.labels, blocks, draws, found, float(share))
-    return replace(found_again, observations=fit.to_user(found_again.observations))
+    compared = _compare_all(fit.labelling.labels, blocks, draws, labellings, float(share))
+    return replace(compared, observations=fit.to_user(compared.observations))
 
 
 def _check(model: Any, n_resamples: Any, share: Any, random_state: Any, n_jobs: Any, progress: Any) -> None:
@@ -274,11 +275,11 @@ def _cluster(fit: Fit, asked: Settings, rows: Index) -> Labels:
     unsorted = fit.data.order[rows]
     if asked.dissimilarity_kind.table is not None:
         asked = asked.having(dissimilarity=asked.dissimilarity_kind.table[np.ix_(unsorted, unsorted)])
-    return fit_observations(fit.data.raw[unsorted], fit.names, places, None, asked).labels
+    return fit_observations(CompleteRows(fit.data.raw[unsorted], places, None), fit.names, asked).labels
 
 
 def _compare_all(
-    labels: Labels, blocks: Index, draws: Sequence[Index], found: Sequence[Labels], share: float
+    labels: Labels, blocks: Index, draws: Sequence[Index], others: Sequence[Labels], share: float
 ) -> Stability:
     """Compare the labels of the fit with those of all resamples; all is in canonical order."""
     size = int(labels.max(initial=-1)) + 1
@@ -286,7 +287,7 @@ def _compare_all(
     members = np.zeros(size)
     same = np.zeros(labels.size)
     times = np.zeros(labels.size)
-    for rows, other in zip(draws, found, strict=True):
+    for rows, other in zip(draws, others, strict=True):
         jaccard, kept = compare(labels[rows], other, size)
         held = np.bincount(labels[rows][labels[rows] >= 0], minlength=size)
         similar += held * jaccard
@@ -301,9 +302,9 @@ def _compare_all(
         _spread(labels, blocks, size),
         observations,
         np.array(
-            [adjusted_rand(count_together(labels[rows], other)) for rows, other in zip(draws, found, strict=True)]
+            [adjusted_rand(count_together(labels[rows], other)) for rows, other in zip(draws, others, strict=True)]
         ),
-        np.array([np.unique(other[other >= 0]).size for other in found], dtype=np.int64),
+        np.array([np.unique(other[other >= 0]).size for other in others], dtype=np.int64),
         np.array([rows.size for rows in draws], dtype=np.int64),
         int(blocks.max()) + 1,
         share,

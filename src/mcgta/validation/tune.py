@@ -229,8 +229,8 @@ def _try_all(grids: Sequence[Grid], fits: GridFits, scores: Scores, display: Pro
         for grid in grids:
             for levels in grid.steps():
                 left = len(grid.radii(levels.density["clusterer"])[1])
-                for setting, found in fits.labellings(grid, levels):
-                    scores.add(setting, found)
+                for setting, clusters in fits.labellings(grid, levels):
+                    scores.add(setting, clusters)
                     advance(1)
                     left -= 1
                 advance(left)  # radii that came out the same
@@ -242,7 +242,7 @@ def _try_proposed(
     """Run a study for each fold and one on all labels; return what is chosen in each fold, of what its own study has tried."""
 
     def evaluate(grid: Grid, levels: Levels) -> list[int]:
-        return [scores.add(setting, found) for setting, found in fits.labellings(grid, levels)]
+        return [scores.add(setting, clusters) for setting, clusters in fits.labellings(grid, levels)]
 
     chosen = []
     with display.stage("tuning", trials * (folds + 1)) as advance:

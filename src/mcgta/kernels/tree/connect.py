@@ -21,8 +21,8 @@ from mcgta.kernels.tree.search import (
     DATA,
     EPS,
     FEATURES,
-    LAW,
     SLACK,
+    TERMS,
     TREE,
     apart,
     compare,
@@ -89,12 +89,12 @@ def whole(tree: Any, parent: Any, some: Any, member: Any, v: int) -> None:
 
 @helper
 def join_points(
-    tree: Any, data: Any, law: Any, calls: Any, room: Any, parent: Any, member: Any, a: int, first: int, last: int
+    tree: Any, data: Any, terms: Any, calls: Any, room: Any, parent: Any, member: Any, a: int, first: int, last: int
 ) -> int:
     """Join point a with those of first .. last - 1 that are near it; return the pairs compared."""
     lean()
-    eps = law[0][EPS]
-    slack = law[0][SLACK]
+    eps = terms[0][EPS]
+    slack = terms[0][SLACK]
     other, value, scratch = room
     exact = 0
     for b in range(first, last):
@@ -108,13 +108,13 @@ def join_points(
         if one == two:
             continue
         distance = apart(data, calls, a, b)
-        bar = limit(law, calls, distance)
+        bar = limit(terms, calls, distance)
         near = most <= bar - slack
         if not near and least <= bar + slack:
             other[0] = b
             compare(data, calls, scratch, a, other, 1, value)
             exact += 1
-            near = penalised(law, calls, value[0], distance) <= eps
+            near = penalised(terms, calls, value[0], distance) <= eps
         if near:
             join(parent, one, two)
     return exact
@@ -149,8 +149,8 @@ def join_all(tree: Any, parent: Any, member: Any, some: Any, v: int, root: int) 
     return root
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], boolean[::1], {_STATE}, int64)")
-def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, state: Any, steps: int) -> int:
+@kernel(f"int64({TREE}, {DATA}, {TERMS}, {CALLS}, float64[::1], boolean[::1], {_STATE}, int64)")
+def connect(tree: Any, data: Any, terms: Any, calls: Any, B: Any, member: Any, state: Any, steps: int) -> int:
     """Join what hangs together; return the pairs compared, after some number of steps at the latest.
 
     The state is what :func:`begin` makes, and all is done when its node is -1.
@@ -159,8 +159,8 @@ def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, sta
     points, nodes, boxes, places, _, _, _, _ = tree
     parent, some, left, right, place = state
     d = calls[FEATURES]
-    slack = law[0][SLACK]
-    eps = law[0][EPS]
+    slack = terms[0][SLACK]
+    eps = terms[0][EPS]
     room = (np.empty(1, np.int64), np.empty(1), (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B))
     node, top = place
     exact = 0
@@ -176,12 +176,12 @@ def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, sta
                 start = nodes[node, 0]
                 stop = nodes[node, 1]
                 _, high = node_bounds(boxes, node, node, d)
-                if high <= eps - slack and high <= limit(law, calls, 0.0) - slack:
+                if high <= eps - slack and high <= limit(terms, calls, 0.0) - slack:
                     join_all(tree, parent, member, some, node, -1)
                     stop = start
                 for a in range(start, stop):
                     if member[a]:
-                        exact += join_points(tree, data, law, calls, room, parent, member, a, a + 1, stop)
+                        exact += join_points(tree, data, terms, calls, room, parent, member, a, a + 1, stop)
                         # In a pile of equal ones all hang together with the first already.
                         if stop - start > LEAF and in_one(parent, member, start, stop):
                             break
@@ -197,7 +197,7 @@ def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, sta
             one = some[u] >= 0 and some[v] >= 0 and find(parent, some[u]) == find(parent, some[v])
             if some[u] == -2 or some[v] == -2 or one or low > eps + slack:
                 pass
-            elif high <= eps - slack and high <= limit(law, calls, gap_between(places, u, v)) - slack:
+            elif high <= eps - slack and high <= limit(terms, calls, gap_between(places, u, v)) - slack:
                 root = join_all(tree, parent, member, some, u, -1)
                 join_all(tree, parent, member, some, v, root)
             elif nodes[u, 2] < 0 and nodes[v, 2] < 0:
@@ -206,7 +206,7 @@ def connect(tree: Any, data: Any, law: Any, calls: Any, B: Any, member: Any, sta
                     if member[a] and low <= eps + slack:
                         start = nodes[v, 0]
                         stop = nodes[v, 1]
-                        exact += join_points(tree, data, law, calls, room, parent, member, a, start, stop)
+                        exact += join_points(tree, data, terms, calls, room, parent, member, a, start, stop)
                 whole(tree, parent, some, member, u)
                 whole(tree, parent, some, member, v)
             else:  # the larger of the two is divided, and its nearer half goes on top

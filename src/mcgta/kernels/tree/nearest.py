@@ -17,8 +17,8 @@ from mcgta.kernels.tree.search import (
     CALLS,
     DATA,
     FEATURES,
-    LAW,
     SLACK,
+    TERMS,
     TREE,
     apart,
     at_most,
@@ -54,7 +54,7 @@ def search_room(B: Any) -> Any:
 
 @helper
 def keep_nearest(
-    data: Any, law: Any, calls: Any, pairs: Any, a: int, open_: Any, waiting: int, values: Any, best: Any
+    data: Any, terms: Any, calls: Any, pairs: Any, a: int, open_: Any, waiting: int, values: Any, best: Any
 ) -> None:
     """Compare point a with those of a list, and put the losses that are small enough among the best, descending."""
     lean()
@@ -62,7 +62,7 @@ def keep_nearest(
     for w in range(waiting):
         if values[w] >= best[0]:  # and so is M
             continue
-        value = penalised(law, calls, values[w], apart(data, calls, a, open_[w]))
+        value = penalised(terms, calls, values[w], apart(data, calls, a, open_[w]))
         if value < best[0]:
             place = 0
             while place + 1 < best.shape[0] and best[place + 1] > value:
@@ -72,7 +72,7 @@ def keep_nearest(
 
 
 @helper
-def kth_loss(tree: Any, data: Any, law: Any, calls: Any, room: Any, a: int, best: Any) -> int:
+def kth_loss(tree: Any, data: Any, terms: Any, calls: Any, room: Any, a: int, best: Any) -> int:
     """Find the losses of the nearest of point a, itself the first at zero, descending, as many as ``best`` has room for.
 
     Infinite where there are fewer. Returns the pairs compared.
@@ -80,7 +80,7 @@ def kth_loss(tree: Any, data: Any, law: Any, calls: Any, room: Any, a: int, best
     lean()
     points, nodes, _, _, turned, _, _, _ = tree
     d = calls[FEATURES]
-    slack = law[0][SLACK]
+    slack = terms[0][SLACK]
     (left, right, open_, stack), values, bounds, floor, B = room
     pairs = (left, right, B)
     exact = waiting = 0
@@ -107,18 +107,18 @@ def kth_loss(tree: Any, data: Any, law: Any, calls: Any, room: Any, a: int, best
                 waiting += 1
             # Pairs are compared many at a time, unless there is nothing yet to stop the search.
             if waiting == LEAF or (best[0] == np.inf and b == nodes[v, 1] - 1 and waiting > 0):
-                keep_nearest(data, law, calls, pairs, a, open_, waiting, values, best)
+                keep_nearest(data, terms, calls, pairs, a, open_, waiting, values, best)
                 exact += waiting
                 waiting = 0
     if waiting > 0:
-        keep_nearest(data, law, calls, pairs, a, open_, waiting, values, best)
+        keep_nearest(data, terms, calls, pairs, a, open_, waiting, values, best)
         exact += waiting
     return exact
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, int64, boolean[::1], float64[::1])")
+@kernel(f"int64({TREE}, {DATA}, {TERMS}, {CALLS}, float64[::1], int64, int64, int64, boolean[::1], float64[::1])")
 def nearest_losses(
-    tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, last: int, k: int, wanted: Any, out: Any
+    tree: Any, data: Any, terms: Any, calls: Any, B: Any, first: int, last: int, k: int, wanted: Any, out: Any
 ) -> int:
     """Write the loss of the k-th nearest, itself the first at zero, of the wanted of the points first .. last - 1.
 
@@ -130,14 +130,14 @@ def nearest_losses(
     exact = 0
     for a in range(first, last):
         if wanted[a]:
-            exact += kth_loss(tree, data, law, calls, room, a, best)
+            exact += kth_loss(tree, data, terms, calls, room, a, best)
             out[a] = best[0]
     return exact
 
 
 @helper
 def least_reach(
-    data: Any, law: Any, calls: Any, room: Any, a: int, open_: Any, waiting: int, values: Any, own: Any
+    data: Any, terms: Any, calls: Any, room: Any, a: int, open_: Any, waiting: int, values: Any, own: Any
 ) -> float:
     """Return the least of max(M, own) of point a with those of a list."""
     lean()
@@ -145,13 +145,13 @@ def least_reach(
     best = np.inf
     for w in range(waiting):
         if max(values[w], own[open_[w]]) < best:  # M is not less
-            best = min(best, max(penalised(law, calls, values[w], apart(data, calls, a, open_[w])), own[open_[w]]))
+            best = min(best, max(penalised(terms, calls, values[w], apart(data, calls, a, open_[w])), own[open_[w]]))
     return best
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, {_CLUSTERS}, boolean, float64[::1])")
+@kernel(f"int64({TREE}, {DATA}, {TERMS}, {CALLS}, float64[::1], int64, int64, {_CLUSTERS}, boolean, float64[::1])")
 def reach_anchors(
-    tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, last: int, clusters: Any, others: bool, out: Any
+    tree: Any, data: Any, terms: Any, calls: Any, B: Any, first: int, last: int, clusters: Any, others: bool, out: Any
 ) -> int:
     """Write for each of the points first .. last - 1 the least of max(M, own) over the anchors of its cluster.
 
@@ -162,7 +162,7 @@ def reach_anchors(
     labels, anchors, own, least_own = clusters
     points, nodes, _, _, turned, _, _, _ = tree
     d = calls[FEATURES]
-    slack = law[0][SLACK]
+    slack = terms[0][SLACK]
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
     open_ = np.empty(LEAF, np.int64)
     values = np.empty(LEAF)
@@ -193,11 +193,11 @@ def reach_anchors(
                     open_[waiting] = b
                     waiting += 1
                 if waiting == LEAF or (best == np.inf and b == nodes[v, 1] - 1 and waiting > 0):
-                    best = min(best, least_reach(data, law, calls, room, a, open_, waiting, values, own))
+                    best = min(best, least_reach(data, terms, calls, room, a, open_, waiting, values, own))
                     exact += waiting
                     waiting = 0
         if waiting > 0:
-            best = min(best, least_reach(data, law, calls, room, a, open_, waiting, values, own))
+            best = min(best, least_reach(data, terms, calls, room, a, open_, waiting, values, own))
             exact += waiting
         out[a] = best
     return exact

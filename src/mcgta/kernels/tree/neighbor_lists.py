@@ -14,7 +14,7 @@ from mcgta.kernels.simd.compiled import helper, kernel
 from mcgta.kernels.simd.lanes import lean
 from mcgta.kernels.tree.build import LEAF, leaf_bounds
 from mcgta.kernels.tree.nearest import push_fan
-from mcgta.kernels.tree.search import CALLS, DATA, FEATURES, LAW, SLACK, TREE, apart, at_most, compare, penalised
+from mcgta.kernels.tree.search import CALLS, DATA, FEATURES, SLACK, TERMS, TREE, apart, at_most, compare, penalised
 
 _STACK = 512
 _LISTS = "Tuple((int64[:, ::1], float64[:, ::1]))"
@@ -22,7 +22,7 @@ _LISTS = "Tuple((int64[:, ::1], float64[:, ::1]))"
 
 @helper
 def _write_nearer(
-    data: Any, law: Any, calls: Any, pairs: Any, a: int, open_: Any, waiting: int, values: Any, bar: float, lists: Any
+    data: Any, terms: Any, calls: Any, pairs: Any, a: int, open_: Any, waiting: int, values: Any, bar: float, lists: Any
 ) -> None:
     """Compare point a with those of a list, and write down the ones below the bar."""
     lean()
@@ -33,16 +33,16 @@ def _write_nearer(
         used += 1
     for w in range(waiting):
         if values[w] < bar:  # M is not less than W
-            value = penalised(law, calls, values[w], apart(data, calls, a, open_[w]))
+            value = penalised(terms, calls, values[w], apart(data, calls, a, open_[w]))
             if value < bar:
                 others[a, used] = open_[w]
                 losses[a, used] = value
                 used += 1
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, float64[::1], {_LISTS})")
+@kernel(f"int64({TREE}, {DATA}, {TERMS}, {CALLS}, float64[::1], int64, int64, float64[::1], {_LISTS})")
 def list_nearer(
-    tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, last: int, bars: Any, lists: Any
+    tree: Any, data: Any, terms: Any, calls: Any, B: Any, first: int, last: int, bars: Any, lists: Any
 ) -> int:
     """Write the points whose loss with each of the points first .. last - 1 is below its bar, itself left out.
 
@@ -51,7 +51,7 @@ def list_nearer(
     lean()
     points, nodes, _, _, turned, _, _, _ = tree
     d = calls[FEATURES]
-    slack = law[0][SLACK]
+    slack = terms[0][SLACK]
     pairs = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
     open_ = np.empty(LEAF, np.int64)
     values = np.empty(LEAF)
@@ -81,10 +81,10 @@ def list_nearer(
                     open_[waiting] = b
                     waiting += 1
                 if waiting == LEAF:
-                    _write_nearer(data, law, calls, pairs, a, open_, waiting, values, bar, lists)
+                    _write_nearer(data, terms, calls, pairs, a, open_, waiting, values, bar, lists)
                     exact += waiting
                     waiting = 0
         if waiting > 0:
-            _write_nearer(data, law, calls, pairs, a, open_, waiting, values, bar, lists)
+            _write_nearer(data, terms, calls, pairs, a, open_, waiting, values, bar, lists)
             exact += waiting
     return exact

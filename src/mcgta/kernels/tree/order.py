@@ -26,8 +26,8 @@ from mcgta.kernels.tree.search import (
     CALLS,
     DATA,
     FEATURES,
-    LAW,
     SLACK,
+    TERMS,
     TREE,
     apart,
     at_most,
@@ -74,9 +74,9 @@ def rounded(value: float) -> float:
 
 
 @helper
-def ceiling(law: Any, bar: float) -> float:
+def ceiling(terms: Any, bar: float) -> float:
     """Above this, a lower bound of W says that a pair is reached above ``bar`` only."""
-    return at_most(bar, law[0][SLACK]) + 1.0 / _DECIMALS
+    return at_most(bar, terms[0][SLACK]) + 1.0 / _DECIMALS
 
 
 @helper
@@ -179,7 +179,7 @@ def _leave(tree: Any, rows: Any, walk: Any, a: int) -> None:
 
 @helper
 def _look(
-    tree: Any, data: Any, law: Any, calls: Any, room: Any, desk: Any, walk: Any, a: int, known: float, bar: float
+    tree: Any, data: Any, terms: Any, calls: Any, room: Any, desk: Any, walk: Any, a: int, known: float, bar: float
 ) -> tuple[float, int, int, int]:
     """Find the row that is reached first from point a, at ``bar`` or below; none is below ``known``.
 
@@ -195,7 +195,7 @@ def _look(
     open_, values, bounds, stack, floor = desk
     # No row is reached below the rounded core distance, so that only rows matter there.
     known = max(known, rounded(core))
-    top_bar = ceiling(law, bar)
+    top_bar = ceiling(terms, bar)
     found: Any = np.int64(_NO_ROW)
     exact = seen = 0
     stack[0] = 0
@@ -230,11 +230,11 @@ def _look(
                     if values[w] > top_bar:
                         continue
                     row = rows[open_[w]]
-                    value = rounded(max(core, penalised(law, calls, values[w], apart(data, calls, a, open_[w]))))
+                    value = rounded(max(core, penalised(terms, calls, values[w], apart(data, calls, a, open_[w]))))
                     if value < bar or (value == bar and row < found):
                         bar = value
                         found = row
-                        top_bar = ceiling(law, value)
+                        top_bar = ceiling(terms, value)
                 waiting = 0
     return bar, found, seen, exact
 
@@ -253,8 +253,8 @@ def _equal(data: Any, calls: Any, a: int, b: int) -> bool:
     return same
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], {_WALK}, int64)")
-def walk_on(tree: Any, data: Any, law: Any, calls: Any, B: Any, walk: Any, steps: int) -> int:
+@kernel(f"int64({TREE}, {DATA}, {TERMS}, {CALLS}, float64[::1], {_WALK}, int64)")
+def walk_on(tree: Any, data: Any, terms: Any, calls: Any, B: Any, walk: Any, steps: int) -> int:
     """Go on until all points are processed or ``steps`` nodes have been looked at; return the pairs compared."""
     lean()
     core, rank, reach, predecessor, _, order, point, _, _, _, heap, done = walk
@@ -289,7 +289,7 @@ def walk_on(tree: Any, data: Any, law: Any, calls: Any, B: Any, walk: Any, steps
         bar = max(bar, _GROW * value)
         if bar <= value and row == _NO_ROW:  # all of the heap are at zero, with no row left there
             bar = np.inf
-        bar, row, more, compared = _look(tree, data, law, calls, room, desk, walk, a, value, bar)
+        bar, row, more, compared = _look(tree, data, terms, calls, room, desk, walk, a, value, bar)
         seen += more
         exact += compared
         _sink(heap, rank, size, bar, row, a)

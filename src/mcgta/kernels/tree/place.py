@@ -2,7 +2,7 @@
 
 The reach of an anchor c is max(M, own(c)), M being the loss of the new observation with it. The least one is looked for, and of
 anchors at the same reach the first in canonical order, as in a row of the dense table; reaches beyond a cap do not matter.
-See :mod:`mcgta.kernels.tree.search` for ``tree``, ``data``, ``law`` and ``calls``; eps of the law is the cap.
+See :mod:`mcgta.kernels.tree.search` for ``tree``, ``data``, ``terms`` and ``calls``; eps of the terms is the cap.
 
 Contract
 --------
@@ -10,7 +10,7 @@ Contract
              the fit has not seen; slack (M,), what bounds and exact values may be off; c/2 (M,) as in ``data``, or empty
 ``anchors``  own (N,), in the order of the tree, infinite for other observations, NaN where it is not known yet; of each node
              the least own (V,), zero where one is not known, and the first canonical row of an anchor (V,), a huge one without
-``nearby``   the law of the fit, for own where it is not known, and room for as many losses as make a place dense
+``nearby``   the terms of the fit, for own where it is not known, and room for as many losses as make a place dense
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from mcgta.kernels.tree.search import (
     EPS,
     FEATURES,
     KIND,
-    LAW,
     NORMS,
+    TERMS,
     TREE,
     at_least,
     at_most,
@@ -44,7 +44,7 @@ NO_ROW = 2**62
 _STACK = 512
 _FRESH = "Tuple((float64[:, ::1], float64[::1], float64[:, ::1], int64[::1], float64[::1], float64[::1]))"
 _ANCHORS = "Tuple((float64[::1], float64[::1], int64[::1]))"
-_NEARBY = f"Tuple(({LAW}, float64[::1]))"
+_NEARBY = f"Tuple(({TERMS}, float64[::1]))"
 _OUT = "float64[::1], int64[::1]"
 
 
@@ -85,11 +85,11 @@ def _behind(reach: float, row: int, best: float, best_row: int) -> bool:
     return reach > best or (reach == best and row > best_row)
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, {_FRESH}, {_ANCHORS}, {_NEARBY}, {_OUT})")
+@kernel(f"int64({TREE}, {DATA}, {TERMS}, {CALLS}, float64[::1], int64, int64, {_FRESH}, {_ANCHORS}, {_NEARBY}, {_OUT})")
 def first_reached(
     tree: Any,
     data: Any,
-    law: Any,
+    terms: Any,
     calls: Any,
     B: Any,
     first: int,
@@ -124,7 +124,7 @@ def first_reached(
     exact = 0
     for a in range(first, last):
         slack = fresh[4][a]
-        best = law[0][EPS]
+        best = terms[0][EPS]
         best_row = np.int64(NO_ROW)
         stack[0] = 0
         floor[0] = 0.0
@@ -146,10 +146,10 @@ def first_reached(
                     most = bounds[LEAF + b % LEAF]
                     if least <= at_most(best, slack):
                         distance = _apart(fresh, data, calls, a, b)
-                        if penalised(law, calls, at_most(most, slack), distance) <= own[b]:
+                        if penalised(terms, calls, at_most(most, slack), distance) <= own[b]:
                             best = own[b]
                             best_row = rows[b]  # own decides, whatever M is
-                        elif penalised(law, calls, at_least(least, slack), distance) <= at_most(best, slack):
+                        elif penalised(terms, calls, at_least(least, slack), distance) <= at_most(best, slack):
                             open_[waiting] = b
                             waiting += 1
                 if waiting == LEAF or (b == nodes[v, 1] - 1 and waiting > 0):
@@ -157,7 +157,7 @@ def first_reached(
                     exact += waiting
                     for k in range(waiting):
                         b_k = open_[k]
-                        loss = penalised(law, calls, values[k], _apart(fresh, data, calls, a, b_k))
+                        loss = penalised(terms, calls, values[k], _apart(fresh, data, calls, a, b_k))
                         if _behind(loss, rows[b_k], best, best_row):
                             continue
                         if np.isnan(own[b_k]):

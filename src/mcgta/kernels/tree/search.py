@@ -14,7 +14,7 @@ Contract
 ``data``   models (packed, flat, in canonical order); rows (N,), the canonical row of each point of the tree; in the order
            of the tree positions (N, p) and groups (N,); and in canonical order c/2 (N,) for what is in units of chance, see
            :mod:`mcgta.kernels.gaussians.calibration`, empty for W itself
-``law``    eps, beta, margin, reach, slack; and the curve's parameters: see :mod:`mcgta.kernels.curves.heights`
+``terms``  eps, beta, margin, reach, slack; and the curve's parameters: see :mod:`mcgta.kernels.curves.heights`
 ``calls``  features d, kind of distance, curve's code, addresses of the pair functions
 """
 
@@ -38,7 +38,7 @@ TREE = (
     "float64[::1]))"
 )
 DATA = "Tuple((float64[::1], int64[::1], float64[:, ::1], int64[::1], float64[::1]))"
-LAW = "Tuple((float64[::1], float64[::1], float64[::1], float64[::1]))"
+TERMS = "Tuple((float64[::1], float64[::1], float64[::1], float64[::1]))"
 CALLS = "int64[::1]"
 _STACK = 512
 _ROUNDING = 1e-12  # of a value, on top of the slack
@@ -58,29 +58,29 @@ def at_most(value: float, slack: float) -> float:
 
 
 @literal_part
-def expected(law: Any, calls: Any, distance: float) -> float:
+def expected(terms: Any, calls: Any, distance: float) -> float:
     """t(d) of a pair within reach."""
     lean()
-    numbers, parameters, x, y = law
+    numbers, parameters, x, y = terms
     return 2.0 * curve_height(calls[CURVE], parameters, x, y, distance) - numbers[MARGIN]
 
 
 @literal_helper
-def penalised(law: Any, calls: Any, value: float, distance: float) -> float:
+def penalised(terms: Any, calls: Any, value: float, distance: float) -> float:
     """M of a pair, given W and d."""
-    numbers = law[0]
+    numbers = terms[0]
     if numbers[BETA] == 0.0 or distance > numbers[REACH]:
         return value
-    return value + numbers[BETA] * max(value - expected(law, calls, distance), 0.0)
+    return value + numbers[BETA] * max(value - expected(terms, calls, distance), 0.0)
 
 
 @literal_helper
-def limit(law: Any, calls: Any, distance: float) -> float:
+def limit(terms: Any, calls: Any, distance: float) -> float:
     """T(d)."""
-    numbers = law[0]
+    numbers = terms[0]
     if numbers[BETA] == 0.0 or distance > numbers[REACH]:
         return numbers[EPS]
-    height = expected(law, calls, distance)
+    height = expected(terms, calls, distance)
     if numbers[EPS] <= height:
         return numbers[EPS]
     return (numbers[EPS] + numbers[BETA] * height) / (1.0 + numbers[BETA])
@@ -157,7 +157,7 @@ def compare(data: Any, calls: Any, room: Any, a: int, others: Any, count: int, v
 def near_in_leaf(
     tree: Any,
     data: Any,
-    law: Any,
+    terms: Any,
     calls: Any,
     room: Any,
     a: int,
@@ -173,7 +173,7 @@ def near_in_leaf(
     Returns the length of the list last.
     """
     lean()
-    slack = law[0][SLACK]
+    slack = terms[0][SLACK]
     found = exact = 0
     for b in range(tree[1][v, 0], tree[1][v, 1]):
         if b % LEAF == 0:
@@ -182,8 +182,8 @@ def near_in_leaf(
         most = bounds[LEAF + b % LEAF]
         if b == a:
             found += 1
-        elif least <= law[0][EPS] + slack:
-            bar = limit(law, calls, apart(data, calls, a, b))
+        elif least <= terms[0][EPS] + slack:
+            bar = limit(terms, calls, apart(data, calls, a, b))
             if most <= bar - slack:
                 found += 1
             elif least <= bar + slack:
@@ -192,7 +192,7 @@ def near_in_leaf(
         if found >= wanted:
             return found, exact, waiting
         if waiting == LEAF:
-            found += near_among(data, law, calls, room, a, open_, waiting, bounds)
+            found += near_among(data, terms, calls, room, a, open_, waiting, bounds)
             exact += waiting
             waiting = 0
             leaf_bounds(tree[0], a, tree[4], b - b % LEAF, calls[FEATURES], bounds)
@@ -200,27 +200,27 @@ def near_in_leaf(
 
 
 @helper
-def near_among(data: Any, law: Any, calls: Any, room: Any, a: int, open_: Any, waiting: int, values: Any) -> int:
+def near_among(data: Any, terms: Any, calls: Any, room: Any, a: int, open_: Any, waiting: int, values: Any) -> int:
     """Count the points of a list near point a, by comparing them."""
     lean()
     compare(data, calls, room, a, open_, waiting, values)
     found = 0
     for k in range(waiting):
-        if values[k] <= law[0][EPS]:
-            found += penalised(law, calls, values[k], apart(data, calls, a, open_[k])) <= law[0][EPS]
+        if values[k] <= terms[0][EPS]:
+            found += penalised(terms, calls, values[k], apart(data, calls, a, open_[k])) <= terms[0][EPS]
     return found
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, int64, boolean[::1])")
+@kernel(f"int64({TREE}, {DATA}, {TERMS}, {CALLS}, float64[::1], int64, int64, int64, boolean[::1])")
 def count_near(
-    tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, last: int, wanted: int, dense: Any
+    tree: Any, data: Any, terms: Any, calls: Any, B: Any, first: int, last: int, wanted: int, dense: Any
 ) -> int:
     """Tell of the points first .. last - 1 whether at least ``wanted`` are near, itself included; return the pairs compared."""
     lean()
     points, nodes, _, places, _, fans, spokes, wide = tree
     d = calls[FEATURES]
-    slack = law[0][SLACK]
-    eps = law[0][EPS]
+    slack = terms[0][SLACK]
+    eps = terms[0][EPS]
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
     open_ = np.empty(LEAF, np.int64)
     bounds = np.empty(2 * LEAF)
@@ -237,7 +237,7 @@ def count_near(
             fan = fans[v]
             if fan < 0:
                 more, compared, waiting = near_in_leaf(
-                    tree, data, law, calls, room, a, v, wanted - found, open_, bounds, waiting
+                    tree, data, terms, calls, room, a, v, wanted - found, open_, bounds, waiting
                 )
                 found += more
                 exact += compared
@@ -250,19 +250,21 @@ def count_near(
                 if low > eps + slack:
                     continue
                 u = spokes[fan * FAN + spoke]
-                if high <= eps - slack and high <= limit(law, calls, gap_to(data, places, a, u)) - slack:
+                if high <= eps - slack and high <= limit(terms, calls, gap_to(data, places, a, u)) - slack:
                     found += nodes[u, 1] - nodes[u, 0]
                     continue
                 top = push(stack, floor, bottom, top, u, low)
         if found < wanted <= found + waiting:
-            found += near_among(data, law, calls, room, a, open_, waiting, bounds)
+            found += near_among(data, terms, calls, room, a, open_, waiting, bounds)
             exact += waiting
         dense[a] = found >= wanted
     return exact
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], int64, int64, {_RANKS}, int64[::1])")
-def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, last: int, known: Any, best: Any) -> int:
+@kernel(f"int64({TREE}, {DATA}, {TERMS}, {CALLS}, float64[::1], int64, int64, {_RANKS}, int64[::1])")
+def first_near(
+    tree: Any, data: Any, terms: Any, calls: Any, B: Any, first: int, last: int, known: Any, best: Any
+) -> int:
     """Write the least rank among those near each of the points first .. last - 1; return the pairs compared.
 
     ``known`` holds the ranks (N,), -1 for points that do not count, and the least of each node (V,), a huge one without such. A
@@ -271,8 +273,8 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
     lean()
     points, nodes, _, places, turned, fans, spokes, wide = tree
     d = calls[FEATURES]
-    slack = law[0][SLACK]
-    eps = law[0][EPS]
+    slack = terms[0][SLACK]
+    eps = terms[0][EPS]
     ranks, least_rank = known
     no_row = np.int64(2**62)
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
@@ -302,7 +304,7 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
                     if low > eps + slack:
                         continue
                     u = spokes[fan * FAN + spoke]
-                    if high <= eps - slack and high <= limit(law, calls, gap_to(data, places, a, u)) - slack:
+                    if high <= eps - slack and high <= limit(terms, calls, gap_to(data, places, a, u)) - slack:
                         found = min(found, least_rank[u])
                         continue
                     stack[top] = u
@@ -318,13 +320,13 @@ def first_near(tree: Any, data: Any, law: Any, calls: Any, B: Any, first: int, l
                 if least > eps + slack:
                     continue
                 distance = apart(data, calls, a, b)
-                bar = limit(law, calls, distance)
+                bar = limit(terms, calls, distance)
                 near = most <= bar - slack
                 if not near and least <= bar + slack:
                     open_[0] = b
                     compare(data, calls, room, a, open_, 1, values)
                     exact += 1
-                    near = penalised(law, calls, values[0], distance) <= eps
+                    near = penalised(terms, calls, values[0], distance) <= eps
                 if near:
                     found = ranks[b]
         best[a] = found if found < no_row else -1

@@ -25,8 +25,8 @@ from mcgta.kernels.tree.search import (
     CALLS,
     DATA,
     FEATURES,
-    LAW,
     SLACK,
+    TERMS,
     TREE,
     apart,
     at_least,
@@ -92,7 +92,7 @@ def begin_round(tree: Any, parent: Any, span: Any) -> int:
 @helper
 def lightest_of(
     data: Any,
-    law: Any,
+    terms: Any,
     calls: Any,
     room: Any,
     a: int,
@@ -110,21 +110,21 @@ def lightest_of(
         b = open_[w]
         reach = max(max(core[a], core[b]), values[w])
         if reach < bar:  # M is not less than W
-            reach = max(reach, penalised(law, calls, values[w], apart(data, calls, a, b)))
+            reach = max(reach, penalised(terms, calls, values[w], apart(data, calls, a, b)))
         if reach < bar:
             bar = reach
             found = b
     return bar, found
 
 
-@kernel(f"int64({TREE}, {DATA}, {LAW}, {CALLS}, float64[::1], {_SPAN}, int64, int64)")
-def look_around(tree: Any, data: Any, law: Any, calls: Any, B: Any, span: Any, first: int, last: int) -> int:
+@kernel(f"int64({TREE}, {DATA}, {TERMS}, {CALLS}, float64[::1], {_SPAN}, int64, int64)")
+def look_around(tree: Any, data: Any, terms: Any, calls: Any, B: Any, span: Any, first: int, last: int) -> int:
     """Look for lighter edges from the points first .. last - 1 to other components; return the pairs compared."""
     lean()
     points, nodes, _, _, turned, _, _, _ = tree
     core, component, other, weight, floor, node_component, node_core, lightest, left, right = span
     d = calls[FEATURES]
-    slack = law[0][SLACK]
+    slack = terms[0][SLACK]
     room = (np.empty(LEAF, np.int64), np.empty(LEAF, np.int64), B)
     open_ = np.empty(LEAF, np.int64)
     values = np.empty(LEAF)
@@ -161,11 +161,11 @@ def look_around(tree: Any, data: Any, law: Any, calls: Any, B: Any, span: Any, f
                     open_[waiting] = b
                     waiting += 1
                 if waiting == LEAF or (bar == np.inf and b == nodes[v, 1] - 1 and waiting > 0):
-                    bar, found = lightest_of(data, law, calls, room, a, open_, waiting, values, core, bar, found)
+                    bar, found = lightest_of(data, terms, calls, room, a, open_, waiting, values, core, bar, found)
                     exact += waiting
                     waiting = 0
         if waiting > 0:
-            bar, found = lightest_of(data, law, calls, room, a, open_, waiting, values, core, bar, found)
+            bar, found = lightest_of(data, terms, calls, room, a, open_, waiting, values, core, bar, found)
             exact += waiting
         other[a] = found
         floor[a] = bar

@@ -1,8 +1,13 @@
-"""Bins of distance for the semivariogram."""
+"""Bins of distance for the semivariogram.
+
+A rule for bins is a function that returns their edges, such as :func:`lag_edges`. What another rule returns can be passed as
+``bins``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -12,12 +17,15 @@ from mcgta.positions.extent import extent
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index
 
+DEFAULT_BINS = 40
+
 MAX_BINS = 10_000
 """Bins of a semivariogram at most; the curve is read in tens of them, and each takes time and memory."""
 
-_LONG_SERIES_ROWS = 2000  # observations
-_NEAR_PLACES = 8
-_ASKED_PLACES = 256
+_LONG_SERIES_ROWS = 2000
+_POWER = 2.0  # of k/bins, which the k-th edge is at
+_NEAR_PLACES = 8  # the nearest of a place, which the first bin is to reach
+_ASKED_PLACES = 256  # places whose nearest are looked for
 
 
 def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_lag: float | None) -> Array:
@@ -28,8 +36,9 @@ def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_la
     all of the rise would be in one bin.
     """
     check_bins(bins, max_lag)
-    if not isinstance(bins, (int, np.integer)):
+    if not is_count(bins):
         return np.asarray(bins, dtype=np.float64)
+    count = int(bins)
     if max_lag is None:
         least, largest = extent(positions)
         if largest == 0:
@@ -37,13 +46,13 @@ def make_edges(positions: Positions, bins: int | Sequence[float] | Array, max_la
                 "positions: all observations of each group are at one place, so there is no distance to look at"
             )
         max_lag = max(largest / 2, least)
-        if len(positions) > _LONG_SERIES_ROWS and bins > 1 and (near := _typical(positions)) > 0:
-            power = max(2.0, np.log(max_lag / near) / np.log(bins))
-            return lag_edges(max_lag, bins, power)
-    return lag_edges(max_lag, bins)
+        if len(positions) > _LONG_SERIES_ROWS and count > 1 and (near := _typical_spacing(positions)) > 0:
+            power = max(_POWER, np.log(max_lag / near) / np.log(count))
+            return lag_edges(max_lag, count, power)
+    return lag_edges(max_lag, count)
 
 
-def lag_edges(max_lag: float, bins: int = 40, power: float = 2) -> Array:
+def lag_edges(max_lag: float, bins: int = DEFAULT_BINS, power: float = _POWER) -> Array:
     """Return the edges of bins from zero to a maximum lag, the k-th at (k/bins)^power of it.
 
     Examples
@@ -55,9 +64,14 @@ def lag_edges(max_lag: float, bins: int = 40, power: float = 2) -> Array:
     return np.asarray(max_lag * (np.arange(bins + 1) / bins) ** power, dtype=np.float64)
 
 
+def is_count(bins: int | Sequence[float] | Array) -> TypeGuard[int]:
+    """Whether bins are told by their number, and not by their edges."""
+    return isinstance(bins, (int, np.integer))
+
+
 def check_bins(bins: int | Sequence[float] | Array, max_lag: float | None) -> None:
     """Refuse more bins than a semivariogram can use, edges that do not increase, and a maximum lag beside edges."""
-    if isinstance(bins, (int, np.integer)):
+    if is_count(bins):
         if not 1 <= bins <= MAX_BINS:
             raise ValueError(f"bins={bins} is not allowed: bins must be from 1 to {MAX_BINS}, or the edges of the bins")
         return
@@ -70,7 +84,7 @@ def check_bins(bins: int | Sequence[float] | Array, max_lag: float | None) -> No
         raise ValueError(f"max_lag={max_lag!r} has no effect where bins gives the edges; end them there")
 
 
-def _typical(positions: Positions) -> float:
+def _typical_spacing(positions: Positions) -> float:
     """Return the distance of the eighth nearest place, in the middle of some observations; 0 where there are fewer.
 
     Tables of distances are not looked through.

@@ -104,13 +104,13 @@ class TimeCensus:
         elapsed = np.concatenate([[0.0], np.cumsum(self._times - self._times.mean())])
         centred = self._times - self._times.mean()
 
-        def look(k: int) -> tuple[int, float, float]:
+        def sum_bin(k: int) -> tuple[int, float, float]:
             low, high = self._partners(k)
             number = high - low
             lag = (elapsed[high] - elapsed[low] - number * centred).sum()
             return int(number.sum()), float(lag), lag_sums.squared_differences(sorted_points, running, low, high)
 
-        seen = np.array(run_each(look, range(edges.size - 1), advance))
+        seen = np.array(run_each(sum_bin, range(edges.size - 1), advance))
         self.counts = seen[:, 0].astype(np.int64)
         self.lags, self.squares = bin_means(seen[:, 1:].T, self.counts)
         # Each row takes differences of totals, and errs by what the last digit of the largest one is worth.
@@ -154,7 +154,7 @@ class TableCensus:
         self._advance = advance
         norms = np.einsum("nm,nm->n", points, points)
 
-        def look(piece: tuple[slice, slice]) -> Array:
+        def sum_tile(piece: tuple[slice, slice]) -> Array:
             rows, cols = piece
             squares = points[rows] @ points[cols].T
             squares *= -2
@@ -164,7 +164,7 @@ class TableCensus:
                 positions.between(rows, cols), squares, edges, positions.rounding, above=rows == cols
             )
 
-        sums = run_each(look, self._pieces, advance)
+        sums = run_each(sum_tile, self._pieces, advance)
         self._numbers = np.array([part[0] for part in sums]).astype(np.int64)
         self.counts = self._numbers.sum(axis=0)
         totals = np.sum([part[1:] for part in sums], axis=0)

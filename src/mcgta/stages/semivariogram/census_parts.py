@@ -53,13 +53,13 @@ def draw_by_part(
     cuts = np.array([np.searchsorted(wanted, before[:, k]) for k, wanted in enumerate(ranks)]).T
     busy = np.flatnonzero((cuts[1:] > cuts[:-1]).any(axis=1)).tolist()
 
-    def look(part: int) -> tuple[Index, Index, Index]:
+    def find_in_part(part: int) -> tuple[Index, Index, Index]:
         inside = [wanted[cuts[part, k] : cuts[part + 1, k]] - before[part, k] for k, wanted in enumerate(ranks)]
         begins = np.concatenate([[0], np.cumsum([some.size for some in inside])]).astype(np.int64)
         i, j = find(part, np.concatenate(inside), begins)
         return i, j, np.repeat(np.arange(len(ranks)), np.diff(begins))
 
-    parts = run_each(look, busy, advance, steps)
+    parts = run_each(find_in_part, busy, advance, steps)
     if not parts:
         advance(steps)
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)

@@ -25,7 +25,7 @@ from mcgta.runtime.parallel import run, tiles, triangle
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Array, Index
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
-from mcgta.stages.semivariogram.binning import make_edges
+from mcgta.stages.semivariogram.binning import DEFAULT_BINS, make_edges
 from mcgta.stages.semivariogram.census import census_steps, take_census
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.fitting import read_off
@@ -47,7 +47,7 @@ def empirical_semivariogram(
     dissimilarity: Dissimilarity,
     positions: Positions,
     *,
-    bins: int | Sequence[float] | Array = 40,
+    bins: int | Sequence[float] | Array = DEFAULT_BINS,
     max_lag: float | None = None,
     error: float | None = None,
     random_state: int = 0,

@@ -35,10 +35,10 @@ class TreeCensus:
         self._tasks = _divide(nodes, roots, _TASK_OPERATIONS / (points.shape[1] + 20))
         norms = np.einsum("nm,nm->n", points, points)
 
-        def look(pairs: Index) -> Array:
+        def count_task(pairs: Index) -> Array:
             return place_counts.count_pairs(self._tree, pairs, edges, self._rounding)
 
-        sums = run_each(look, self._tasks, advance, TREE_STEPS)
+        sums = run_each(count_task, self._tasks, advance, TREE_STEPS)
         self._numbers = np.array([part[0] for part in sums]).astype(np.int64)
         self.counts = self._numbers.sum(axis=0)
         totals = np.sum([part[1:] for part in sums], axis=0)
