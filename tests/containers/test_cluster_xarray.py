@@ -201,6 +201,8 @@ def test_times_may_be_part_of_the_distance():
 def test_a_single_time_is_no_question():
     clusters, _ = cluster(months().isel(time=[2]))
     assert clusters.time == months().time[2]
+    bare = cluster(months().isel(time=[2]).drop_vars("time")).clusters
+    xr.testing.assert_equal(bare.cluster, clusters.cluster.drop_vars("time"))
 
 
 def test_a_series_is_placed_by_its_times_and_stations_may_be_groups(series):

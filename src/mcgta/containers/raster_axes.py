@@ -54,7 +54,7 @@ def find_axes(data: Any, named: dict[str, str | None]) -> Axes:
     taken = {name for name in named.values() if name is not None}
     x = named["x"] or _find(data, "x", _is_x, taken)
     y = named["y"] or _find(data, "y", _is_y, taken)
-    time = named["time"] or _find(data, "time", _is_time, taken)
+    time = named["time"] or _find(data, "time", is_time, taken)
     if (x is None) != (y is None):
         found, other = ("x", "y") if y is None else ("y", "x")
         raise ValueError(
@@ -137,7 +137,8 @@ def _is_y(data: Any, name: str) -> bool:
     )
 
 
-def _is_time(data: Any, name: str) -> bool:
+def is_time(data: Any, name: str) -> bool:
+    """Whether a dimension or a coordinate holds times, by its name, its values or its attributes."""
     if name not in data.coords:
         return name.lower() in TIME_NAMES
     if data.coords[name].dtype.kind in "Mm":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mcgta.containers.parameters import make_model
-from mcgta.containers.raster_axes import Axes, find_axes
+from mcgta.containers.raster_axes import Axes, find_axes, is_time
 from mcgta.containers.raster_cells import Cells, read_cells
 from mcgta.containers.raster_crs import crs_of
 from mcgta.estimator import MCGTA
@@ -117,9 +117,9 @@ def _as_dataset(data: Any) -> Any:
 
 
 def _without_single_times(data: Any, named: dict[str, str | None]) -> Any:
-    """Return the data without dimensions of one entry that have no role, such as the single time of a map."""
-    single = [dim for dim, size in data.sizes.items() if size == 1 and dim not in named.values() and dim in data.coords]
-    return data.squeeze([dim for dim in single if data[dim].dtype.kind in "MmO"])
+    """Return the data without a dimension of a single time that has no role, such as that of a map."""
+    single = [dim for dim, size in data.sizes.items() if size == 1 and dim not in named.values()]
+    return data.squeeze([dim for dim in single if is_time(data, str(dim))])
 
 
 def _settle_time(axes: Axes, model: MCGTA) -> Axes:
