@@ -113,11 +113,28 @@ def test_a_time_and_a_place_are_asked_about_with_all_three_answers(capsys):
 
 
 @pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ([], "2 points without a CRS; say which by --crs"),
+        (["--crs", "EPSG:4326"], "2 points, EPSG:4326 (degrees, so great-circle distances in metres)"),
+        (["--crs", "EPSG:25832"], "2 points, EPSG:25832 (in m)"),
+    ],
+)
+def test_points_without_a_crs_are_in_that_of_the_flag(flags, said, tmp_path, capsys):
+    geopandas = pytest.importorskip("geopandas", reason="geopandas is not installed: pip install 'mcgta[geo]'")
+    points = geopandas.GeoDataFrame({"a": [1.5, 2.5]}, geometry=geopandas.points_from_xy([8.0, 9.0], [50.0, 51.0]))
+    points.to_parquet(tmp_path / "a.parquet")
+    assert main(["look", str(tmp_path / "a.parquet"), *flags]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"rows      {said}"
+
+
+@pytest.mark.parametrize(
     ("text", "arguments", "said"),
     [
         ("a,b\n1,2\n3\n", [], "line 3"),
         ("a,b\n1,2\n3,4\n", ["--features", "c"], "c"),
         ("a,b\n1,2\n3,4\n", ["--time", "when"], "no column 'when'"),
+        ("x,y,a\n1,2,3\n3,4,5\n", ["--x", "x", "--y", "y", "--crs", "EPSG:1"], "mcgta: --crs EPSG:1 is no coordinate"),
         ("", [], "a.csv"),
     ],
 )

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
 
     data = read_input(options, screen)
     command = _command(options, data)
-    screen.show("rows", _say_rows(data.table), width=_WIDTH)
+    screen.show("rows", _say_rows(data), width=_WIDTH)
     points = data.table.geometry
     if points is None or data.roles.position != (points.name,):
         screen.show("position", _say_position(data), width=_WIDTH)
@@ -84,14 +84,26 @@ def role_values(data: Input) -> dict[str, Any]:
     }
 
 
-def _say_rows(table: FileTable) -> str:
+def _say_rows(data: Input) -> str:
+    table = data.table
     points = table.geometry
     if points is None:
         return f"{table.n_rows:,} rows, {len(table.columns):,} columns"
-    if not points.crs:
+    if not points.crs and data.roles.crs is None:
         return f"{table.n_rows:,} points without a CRS; say which by --crs"
-    unit = "degrees, so great-circle distances in metres" if points.is_geographic else f"in {points.unit}"
-    return f"{table.n_rows:,} points, {points.crs} ({unit})"
+    return f"{table.n_rows:,} points, {points.crs or data.roles.crs} ({_say_unit(data)})"
+
+
+def _say_unit(data: Input) -> str:
+    """Say in what coordinates are measured: by the CRS of the points, or by that of ``--crs``."""
+    from mcgta.files.crs import known_crs
+
+    points = data.table.geometry
+    given = data.roles.crs
+    known = points if given is None else known_crs(given)
+    if known is None or known.is_geographic:
+        return "degrees, so great-circle distances in metres"
+    return f"in {known.unit}"
 
 
 def _say_position(data: Input) -> str:
