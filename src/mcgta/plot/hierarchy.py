@@ -8,7 +8,18 @@ import numpy as np
 
 from mcgta.palette import NOISE_COLOR, cluster_color, cluster_colors
 from mcgta.plot.branches import Branch, grow_branches
-from mcgta.plot.canvas import add_cluster_legend, faint, ink, new_axes, remark, settle_layout, size_in_pixels, write
+from mcgta.plot.canvas import (
+    add_cluster_legend,
+    faint,
+    halo,
+    ink,
+    new_axes,
+    remark,
+    settle_layout,
+    size_in_pixels,
+    wrap,
+    write,
+)
 from mcgta.plot.reading import cluster_shares, fit_of
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.wording import say_number
@@ -61,9 +72,10 @@ def reachability(model: Any, *, ax: Axes | None = None) -> Axes:
         write(axes, f"eps {say_number(labelling.eps)}", (1, labelling.eps), (-3, 3), ha="right", xycoords=coords)
     axes.set(
         xlim=(0, heights.size),
-        xlabel="observations, as OPTICS visits them",
+        xlabel=wrap(axes, "observations, as OPTICS visits them"),
         ylabel="reachability [loss]",
     )
+    axes.xaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
     axes.spines[["top", "right"]].set_visible(False)
     add_cluster_legend(axes, *cluster_shares(fit))
     settle_layout(axes)
@@ -106,7 +118,8 @@ def condensed_tree(model: Any, *, ax: Axes | None = None) -> Axes:
     else:
         span = grown.highest - grown.lowest
         axes.set_ylim(grown.lowest - 0.08 * span, grown.highest + 0.03 * span)
-    axes.set(xticks=[], xlabel=f"width: number of observations, {labels.size:,} at the top", ylabel="loss")
+    width = wrap(axes, f"width: number of observations, {labels.size:,} at the top")
+    axes.set(xticks=[], xlabel=width, ylabel="loss")
     axes.spines[["top", "right", "bottom"]].set_visible(False)
     add_cluster_legend(axes, *cluster_shares(fit))
     if grown.left_out:
@@ -185,4 +198,5 @@ def _number_branches(axes: Axes, branches: list[Branch], n_clusters: int) -> Non
         if jaccard[most] <= _ALIKE_JACCARD:
             continue
         branch = branches[most]
-        write(axes, str(cluster), (branch.middle, float(branch.losses[-1])), (0, -3), ha="center", va="top")
+        at = (branch.middle, float(branch.losses[-1]))
+        write(axes, str(cluster), at, (0, -3), ha="center", va="top", path_effects=halo())
