@@ -489,8 +489,8 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         """Write what was found as one HTML file, and its values as JSON beside it.
 
         The page opens in any browser, needs nothing beside it, and loads nothing from a network: the verdict and its doubts, a
-        timeline or a map, what sets each cluster apart, other numbers of clusters, the semivariogram, and how to repeat it. Equal
-        fits give equal files, and each is replaced as a whole. Needs no matplotlib.
+        timeline or a map, what sets each cluster apart, other numbers of clusters, the semivariogram, and how to repeat it.
+        Equal fits give equal files, and each is replaced as a whole. Needs no matplotlib.
 
         Parameters
         ----------
