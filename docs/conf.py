@@ -28,6 +28,7 @@ html_theme = "furo"
 html_title = f"mcgta {release}"
 html_static_path = ["_static"]
 html_css_files = ["mcgta.css"]
+highlight_options = {"python": {"stripnl": True}, "pycon": {"stripnl": True}}
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_copyright = False

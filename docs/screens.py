@@ -54,7 +54,8 @@ def shortened(lines: list[str], written: list[str]) -> list[str]:
 
 def printed(command: str, folder: Path) -> list[str]:
     """Return the lines that a command of the shell leaves on a terminal without colours."""
-    program = f'mcgta() {{ {shlex.quote(sys.executable)} -m mcgta "$@"; }}\n'
+    python = shlex.quote(sys.executable)
+    program = f'python() {{ {python} "$@"; }}\nmcgta() {{ python -m mcgta "$@"; }}\n'
     shell = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": str(COLUMNS)}
     shell.pop("FORCE_COLOR", None)
     ours, theirs = os.openpty()
