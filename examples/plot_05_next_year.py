@@ -39,6 +39,8 @@ from mcgta import plot
 
 plot.transitions(model)
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # The fourth year
 # ---------------

@@ -44,6 +44,8 @@ for other in model.alternatives_[:5]:
 
 plot.evidence(model)
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # Here are three of them. Those with three and four clusters agree on the years from 1973 to 1983, the time of oil crises and
 # high inflation: they set them apart, and find the same kind of time again from 2005 on. The one with two clusters does not.
