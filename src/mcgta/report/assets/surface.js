@@ -74,7 +74,10 @@ class PageState {
   }
 
   redraw() {
+    const start = performance.now();
     for (const listener of this.listeners) listener();
+    performance.clearMeasures("mcgta-redraw");
+    performance.measure("mcgta-redraw", { start });
   }
 
   setWindow(from, to) {
