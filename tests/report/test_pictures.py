@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from builders.descriptions import labelled
+from mcgta import MCGTA
 from mcgta.report import write_report
 from mcgta.report.pictures.alternatives import keep_numbers
 from mcgta.report.pictures.courses import fits_in_full
@@ -195,3 +196,12 @@ def test_full_resolution_ends_before_a_page_has_three_million_bytes():
     assert fits_in_full(100_000, 10, regular=True)
     assert fits_in_full(100_000, 10, regular=False)
     assert not fits_in_full(200_000, 10, regular=True)
+
+
+def test_rows_that_were_left_out_count_in_the_legend(written):
+    X = np.random.default_rng(11).normal(size=(120, 2)) + np.repeat([0, 4], 60)[:, None]
+    X[:12, 0] = np.nan
+    with pytest.warns(UserWarning, match="12 of 120 rows"):
+        model = MCGTA(n_neighbors=10, eps=2.0, semivariogram="empirical", missing="drop", progress=False).fit(X)
+    shares = unpack(written(model, "left out").text)["shown"][0]["shares"]
+    assert shares[-1] == pytest.approx(model.noise_share_)

@@ -6,6 +6,8 @@ import base64
 import hashlib
 from importlib import resources
 
+import numpy as np
+
 from mcgta.palette import NOISE_COLOR, cluster_colors
 from mcgta.report.markup.html import Markup, element, join, plain, text
 from mcgta.report.pictures.alternatives import Shown, count_numbers, list_shown
@@ -64,7 +66,7 @@ def make_page(subject: Subject) -> str:
         "colors": cluster_colors(numbers),
         "inks": [ink_on(color) for color in cluster_colors(numbers)],
         "noise": NOISE_COLOR,
-        "shown": [_shown_values(each, numbers) for each in shown],
+        "shown": [_shown_values(each, numbers, subject.fit.n_rows) for each in shown],
         "timeline": overview.timeline,
         "map": overview.map,
     }
@@ -77,15 +79,14 @@ def make_page(subject: Subject) -> str:
     return _assemble(plain(subject.title), body, pack.to_text(values), numbers)
 
 
-def _shown_values(shown: Shown, numbers: int) -> dict[str, object]:
-    """Return what the page needs to know of a labelling: shares of all numbers, noise last, and words."""
-    count = max(shown.labels.size, 1)
-    sizes = [int((shown.labels == k).sum()) for k in (*range(numbers), -1)]
+def _shown_values(shown: Shown, numbers: int, n_rows: int) -> dict[str, object]:
+    """Return what the page needs to know of a labelling: shares of all numbers, noise and rows left out last, and words."""
+    sizes = np.bincount(shown.labels[shown.labels >= 0], minlength=numbers).tolist()
     return {
         "taken": shown.taken,
         "clusters": say_clusters(shown.n_clusters),
         "words": say_alternative(shown),
-        "shares": [size / count for size in sizes],
+        "shares": [size / n_rows for size in (*sizes, n_rows - sum(sizes))],
     }
 
 

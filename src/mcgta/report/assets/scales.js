@@ -21,7 +21,7 @@ function numberTicks(low, high, most) {
 function sayNumber(value, step) {
   if (!Number.isFinite(value)) return "–";
   const largest = Math.max(Math.abs(value), step);
-  if (largest >= 1e9 || largest < 1e-4) return Number(value.toPrecision(6)).toString();
+  if (largest >= 1e9 || largest < 1e-4) return value === 0 ? "0" : value.toExponential(2).replace(/\.?0+e/, "e");
   let digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   if (Math.abs(step - Number(step.toFixed(digits))) > 1e-9 * step) digits += 1;
   const [whole, part] = Math.abs(value).toFixed(Math.min(digits, 6)).split(".");

@@ -96,6 +96,7 @@ class Timeline {
     context.fillStyle = colors.ink;
     context.lineWidth = 1;
     const most = Math.max(Math.floor(width / 85), 3);
+    let end = -Infinity;
     for (const tick of this.axis.ticks(state.from, state.to, most)) {
       const x = this.left + (width * (tick.place - state.from)) / (state.to - state.from);
       const text = context.measureText(tick.label).width;
@@ -103,7 +104,10 @@ class Timeline {
       context.moveTo(x, top);
       context.lineTo(x, top + 4);
       context.stroke();
-      context.fillText(tick.label, Math.min(Math.max(x - text / 2, this.left), this.width - text), top + 17);
+      const begin = Math.min(Math.max(x - text / 2, this.left), this.width - text);
+      if (begin < end + 8) continue; // there is no room
+      context.fillText(tick.label, begin, top + 17);
+      end = begin + text;
     }
   }
 

@@ -50,10 +50,11 @@ def write_overview(subject: Subject, shown: list[Shown], pack: Pack) -> Overview
         None if timeline is None else _write_timeline(subject, timeline),
     ]
     if timeline is None and placed is None:
+        known = "have one coordinate" if subject.domain == "space" else "are known by their distances only"
         parts += [
             element(
                 "p",
-                "Positions are known by their distances only, so there is no map; these are the profiles of the clusters.",
+                f"Positions {known}, so there is no map; these are the profiles of the clusters.",
                 class_="quiet",
             ),
             draw_profiles(subject),
