@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import mcgta
+from mcgta import __version__
 from mcgta.report.markup.html import Markup, element, table
 from mcgta.report.subject import Subject
 from mcgta.settings import RULES, Settings, names_of
@@ -73,7 +73,7 @@ def used_settings(subject: Subject) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of what computed the fit's report."""
-    found = {"mcgta": mcgta.__version__, "Python": platform.python_version()}
+    found = {"mcgta": __version__, "Python": platform.python_version()}
     return found | {name: str(import_module(name).__version__) for name in _PACKAGES}
 
 
