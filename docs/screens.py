@@ -36,8 +36,13 @@ def with_fresh_screens(text: str) -> str:
 
 def _fresh(block: str, folder: Path) -> str:
     """Return a block with what its commands print now."""
+    before, *screens = re.split(rf"^(?={re.escape(_PROMPT)})", block, flags=re.MULTILINE)
+    if before:
+        raise ValueError(
+            f"a console block begins with {before.splitlines()[0]!r}; it must begin with '{_PROMPT}', or be sh"
+        )
     lines: list[str] = []
-    for screen in re.split(rf"^(?={re.escape(_PROMPT)})", block, flags=re.MULTILINE)[1:]:
+    for screen in screens:
         first, *written = screen.splitlines()
         lines += [first, *shortened(printed(first.removeprefix(_PROMPT), folder), written)]
     return "".join(f"{line}\n" for line in lines)

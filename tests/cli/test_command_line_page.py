@@ -43,6 +43,11 @@ def test_a_screen_that_is_out_of_date_is_written_anew():
     assert screens.with_fresh_screens(fresh) == fresh
 
 
+def test_a_block_without_a_prompt_is_refused():
+    with pytest.raises(ValueError, match="begins with 'mcgta look'"):
+        screens.with_fresh_screens("```console\nmcgta look\n```\n")
+
+
 def test_commands_of_a_page_share_a_folder_that_pages_do_not():
     page = "```console\n$ echo a > a.txt\n```\n\n```console\n$ ls\na.txt\n```\n"
     assert screens.with_fresh_screens(page) == page
