@@ -41,6 +41,9 @@ class Legend {
 
   update() {
     const { state } = this;
+    const key = state.shown + ":" + [...state.hidden].sort().join(" ");
+    if (key === this.key) return; // only the window of time has changed
+    this.key = key;
     const labelling = state.values.shown[state.shown];
     for (const box of this.switches) box.checked = !state.isHidden(this.indexOf(box.dataset.switch));
     for (const part of document.querySelectorAll("[data-cluster]")) part.classList.toggle("off", state.isHidden(this.indexOf(part.dataset.cluster)));

@@ -194,7 +194,7 @@ class Timeline {
     const whole = state.to - state.from > 0.9999;
     const range = whole ? "All of the time" : this.axis.say(state.from) + " to " + this.axis.say(state.to);
     const many = parts.length > 12 ? parts.slice(0, 12).join(", ") + " and others" : parts.join(", ");
-    byId("time-words").textContent = range + ": " + (many || "no rows") + ".";
+    setText(byId("time-words"), range + ": " + (many || "no rows") + ".");
     this.overview.setAttribute("aria-valuenow", String(Math.round(50 * (state.from + state.to))));
     this.overview.setAttribute("aria-valuetext", range);
   }

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from mcgta.plot.canvas import shorten
+
 _VOID = frozenset({"br", "hr", "img", "input", "meta", "path", "rect", "circle", "line", "image", "col"})
 """Elements without content; those of SVG close themselves."""
 
@@ -54,11 +56,6 @@ def join(parts: Iterable[Any], between: str = "") -> Markup:
 def named(name: Any) -> Markup:
     """Return a name that the user gave, shortened, and set apart so that its direction of writing stays its own."""
     return element("bdi", shorten(str(name), LONGEST_NAME))
-
-
-def shorten(words: str, most: int) -> str:
-    """Return a text whose middle is left out where it is longer than so many characters."""
-    return words if len(words) <= most else f"{words[: most - most // 2 - 1]}…{words[len(words) - most // 2 :]}"
 
 
 def table(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from mcgta.plot.canvas import shorten
 from mcgta.plot.profile import standardized_profiles
 from mcgta.report.markup.charts import Chart, digits, label
-from mcgta.report.markup.html import Markup, element, shorten
+from mcgta.report.markup.html import Markup, element
 from mcgta.report.markup.ticks import number_ticks
 from mcgta.report.subject import Subject, color_class
 

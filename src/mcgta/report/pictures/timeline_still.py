@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mcgta.palette import N_COLORS, NOISE_COLOR, cluster_color, cluster_colors
+from mcgta.plot.canvas import shorten
 from mcgta.plot.time_shares import envelope, shares_of_time, stack_shares
 from mcgta.report.markup.charts import digits, label, line_path, rule, svg
-from mcgta.report.markup.html import Markup, element, shorten
+from mcgta.report.markup.html import Markup, element
 from mcgta.report.markup.png import indexed_png
 from mcgta.report.pictures.series import Series, TimeAxis
 from mcgta.report.pictures.strips import NOISE, find_time_runs

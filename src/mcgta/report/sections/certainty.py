@@ -18,6 +18,7 @@ from mcgta.selection.choice import CLOSE_NATS, CLUSTERER, Choice
 
 MEMBERSHIP_BINS = 40
 MOST_HISTOGRAMS = 24
+_SAMPLED = "Other numbers were looked at on a sample of the rows only, so there are no labels of them to show."
 _HALF = 0.5
 _HISTOGRAM_WIDTH = 240.0
 _HISTOGRAM_HEIGHT = 40.0
@@ -102,12 +103,10 @@ def _symmetric_log(value: Any) -> Any:
 
 def _write_slider(subject: Subject, shown: list[Shown]) -> Markup:
     """Return the slider through the labellings that can be shown; without scripts, and with one only, a sentence."""
+    sampled = any(each.labels is None for each in subject.fit.alternatives)
+    cut = element("p", _SAMPLED, class_="note") if sampled else None
     if len(shown) < 2:
-        return element(
-            "p",
-            "Other numbers of clusters were looked at on a sample of the rows only, so there are no labels of them to show.",
-            class_="note",
-        )
+        return element("div", cut)
     taken = next(place for place, each in enumerate(shown) if each.taken)
     where = "pictures" if subject.domain != "other" else "legend"
     return element(
@@ -136,6 +135,7 @@ def _write_slider(subject: Subject, shown: list[Shown]) -> Markup:
             hidden=True,
         ),
         element("p", "With scripts, a slider shows other numbers of clusters in the pictures.", class_="still note"),
+        cut,
     )
 
 

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from mcgta.plot.canvas import shorten
 from mcgta.report.markup.charts import digits, label, svg
-from mcgta.report.markup.html import Markup, Row, element, named, shorten, table
+from mcgta.report.markup.html import Markup, Row, element, named, table
 from mcgta.report.subject import Subject, badge, color_class
 from mcgta.runtime.types import Array
 

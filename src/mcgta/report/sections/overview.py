@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mcgta.report.markup.html import Markup, element, scrolling, shorten
+from mcgta.plot.canvas import shorten
+from mcgta.report.markup.html import Markup, element, scrolling
 from mcgta.report.pictures.alternatives import Shown
 from mcgta.report.pictures.map_still import draw_map
 from mcgta.report.pictures.packing import Pack
