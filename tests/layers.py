@@ -86,7 +86,7 @@ LAYERS = [
     ["description.description", "description.moments"],
     ["description.contrasts", "description.spells", "description.patches"],
     ["description"],
-    ["plot.reading", "plot.time_shares", "plot.cells", "plot.frames", "plot.branches"],
+    ["plot.reading", "plot.time_shares", "plot.series", "plot.cells", "plot.frames", "plot.branches"],
     ["validation.agreement", "validation.blocks", "validation.model_archive"],
     ["validation.labels", "validation.grid"],
     ["validation.grid_fits", "validation.scores", "validation.sampling"],

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mcgta.description.spells import typical_step
 from mcgta.description.summary import feature_names
 from mcgta.fit import Fit
 from mcgta.palette import NOISE_COLOR, cluster_color, cluster_colors
@@ -26,8 +25,9 @@ from mcgta.plot.canvas import (
     text_on,
 )
 from mcgta.plot.reading import cluster_shares, fit_of, read_features, refuse_kind
+from mcgta.plot.series import MOST_GROUPS, Series, list_series
 from mcgta.plot.time_shares import course, envelope, shares_of_time, stack_shares, wide_stretches
-from mcgta.runtime.types import Array, Index, Labels
+from mcgta.runtime.types import Array
 from mcgta.runtime.wording import readable_time_unit, say_number
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 FIGURE_INCHES = (9.0, 3.6)
 DEFAULT_FEATURES = 3
-MOST_GROUPS = 40
 MOST_COLUMNS = 4000
 STRIP_PIXELS = 48
 MOST_NUMBERS = 60
@@ -50,15 +49,6 @@ _SECONDS_PER_DAY = 86_400.0
 _NANOSECONDS_PER_DAY = 1e9 * _SECONDS_PER_DAY
 _SHOWN_QUANTILES = (0.001, 0.999)
 """Values of a feature beyond these quantiles are cut off, so that single outliers do not flatten the rest."""
-
-
-class _Series(NamedTuple):
-    """One group: rows of the user's features, times on the axis, and labels, all by time."""
-
-    name: str
-    rows: Index
-    times: Array
-    labels: Labels
 
 
 def timeline(model: Any, *, features: int | Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
@@ -86,7 +76,7 @@ def timeline(model: Any, *, features: int | Sequence[str] | None = None, ax: Axe
     refuse_kind(fit, "timeline", ("time", "spacetime"), "mcgta.plot.map or model.plot()")
     alone = np.unique(fit.data.positions.groups).size == 1
     columns = read_features(fit, features, DEFAULT_FEATURES if alone else 0)
-    series, step, left_out = _series_of(fit)
+    series, step, left_out = list_series(fit)
     axes = new_axes(ax, _figure_inches(len(series), len(columns)))
     scale = _TimeScale.of(fit)
     limits = _limits(series, step)
@@ -97,14 +87,14 @@ def timeline(model: Any, *, features: int | Sequence[str] | None = None, ax: Axe
     bands = len(series) * (_STRIP_HEIGHT + _BAND_GAP + len(columns) * (1.0 + _BAND_GAP))
     roomy = size_in_inches(axes)[1] / bands > _TWO_LINES_INCHES
     for each in series:
-        shares = shares_of_time(each.times, each.labels, fit.labelling.n_clusters, edges, step)
+        shares = shares_of_time(each.times, fit.labelling.labels[each.rows], fit.labelling.n_clusters, edges, step)
         extent = (*scale.place(np.array(limits)).tolist(), top - _STRIP_HEIGHT, top)
         _draw_strip(axes, shares, extent, fit.labelling.n_clusters)
         _number_strip(axes, shares, extent, max(MOST_NUMBERS // len(series), 1))
-        ticks.append((top - _STRIP_HEIGHT / 2, shorten(each.name, name_length(axes))))
+        ticks.append((top - _STRIP_HEIGHT / 2, shorten(each.name or "cluster", name_length(axes))))
         top -= _STRIP_HEIGHT + _BAND_GAP
         for column in columns:
-            values = fit.data.raw[each.rows, column]
+            values = fit.data.raw[fit.data.order[each.rows], column]
             low, high = np.quantile(values, _SHOWN_QUANTILES).tolist()
             _draw_feature(axes, each, values, _Band(edges, step, scale, top - 1.0, (low, high)))
             reach = f"\n{say_number(low)} to {say_number(high)}" if roomy else ""
@@ -177,28 +167,7 @@ class _Band(NamedTuple):
     limits: tuple[float, float]
 
 
-def _series_of(fit: Fit) -> tuple[list[_Series], float, int]:
-    """Return the groups to draw, each by time, the typical step, and how many groups are left out."""
-    positions = fit.data.positions
-    times = positions.coordinates[:, -1]
-    order = np.arange(times.size) if positions.is_chain else np.lexsort((times, positions.groups))
-    step = typical_step(positions.groups[order], times[order])
-    cuts = np.flatnonzero(np.diff(positions.groups[order])) + 1
-    groups = np.split(order, cuts)
-    several = len(positions.group_names) > 1
-    listed = [
-        _Series(
-            str(positions.group_names[positions.groups[rows[0]]]) if several else "cluster",
-            fit.data.order[rows],
-            times[rows],
-            fit.labelling.labels[rows],
-        )
-        for rows in groups[:MOST_GROUPS]
-    ]
-    return listed, step, len(groups) - len(listed)
-
-
-def _limits(series: Sequence[_Series], step: float) -> tuple[float, float]:
+def _limits(series: Sequence[Series], step: float) -> tuple[float, float]:
     """Return the first and the last time to draw, never equal."""
     first = min(float(each.times[0]) for each in series)
     last = max(float(each.times[-1]) for each in series) + step
@@ -210,7 +179,7 @@ def _figure_inches(groups: int, features: int) -> tuple[float, float]:
     return FIGURE_INCHES[0], float(np.clip(1.1 + groups * (0.55 + 0.75 * features), 2.0, 14.0))
 
 
-def _draw_feature(axes: Axes, series: _Series, values: Array, band: _Band) -> None:
+def _draw_feature(axes: Axes, series: Series, values: Array, band: _Band) -> None:
     """Draw the course of a feature in a band of height one."""
     low, high = band.limits
     span = high - low if high > low else 1.0

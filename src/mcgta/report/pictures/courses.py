@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mcgta.plot.series import Series
 from mcgta.report.pictures.packing import Pack
-from mcgta.report.pictures.series import Series, TimeAxis
+from mcgta.report.pictures.time_axis import TimeAxis
 from mcgta.runtime.types import Array, Index, Mask
 
 MOST_FEATURES = 12

@@ -14,8 +14,8 @@ from mcgta.plot.cells import count_cells, densest_places
 from mcgta.plot.frames import Frame, make_frame
 from mcgta.report.pictures.alternatives import Shown, count_numbers
 from mcgta.report.pictures.packing import Pack
-from mcgta.report.pictures.series import TimeAxis
 from mcgta.report.pictures.strips import NOISE
+from mcgta.report.pictures.time_axis import TimeAxis
 from mcgta.report.subject import Subject
 from mcgta.runtime.types import Array, Index, Labels
 

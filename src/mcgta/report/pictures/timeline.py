@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mcgta.plot.series import Series, list_series
 from mcgta.report.pictures.alternatives import Shown, count_numbers
 from mcgta.report.pictures.courses import MOST_FEATURES, pack_courses
 from mcgta.report.pictures.packing import Pack
-from mcgta.report.pictures.series import Series, TimeAxis, list_series, time_axis
 from mcgta.report.pictures.strips import STRIP_COLUMNS, pack_strips
+from mcgta.report.pictures.time_axis import TimeAxis, time_axis
 from mcgta.report.subject import Subject
 from mcgta.runtime.wording import say_share
 
@@ -40,8 +41,9 @@ class Timeline:
 def make_timeline(subject: Subject, shown: list[Shown], pack: Pack) -> Timeline:
     """Pack what the timeline of a subject needs."""
     fit = subject.fit
-    series, left_out = list_series(fit)
-    axis = time_axis(fit, series)
+    drawn = list_series(fit)
+    series = drawn.series
+    axis = time_axis(fit, drawn)
     features = subject.features[:MOST_FEATURES]
     numbers = count_numbers(shown)
     packed = [pack_strips(pack, series, each.labels, numbers, axis) for each in shown]
@@ -67,8 +69,8 @@ def make_timeline(subject: Subject, shown: list[Shown], pack: Pack) -> Timeline:
             f"Thinned: of {n_rows:,} rows, the page holds the least, largest and mean value of each feature in "
             f"{courses.columns:,} columns of time{' of each group' if len(series) > 1 else ''}. Figures are of every row."
         )
-    if left_out:
-        remarks.append(f"Only the first {len(series)} of {len(series) + left_out} groups are drawn.")
+    if drawn.left_out:
+        remarks.append(f"Only the first {len(series)} of {len(series) + drawn.left_out} groups are drawn.")
     if len(features) < len(subject.features):
         remarks.append(f"{len(features)} of {len(subject.features)} features, the most distinguishing ones.")
     if courses.cut_share > 0:

@@ -6,12 +6,13 @@ import numpy as np
 
 from mcgta.palette import N_COLORS, NOISE_COLOR, cluster_color, cluster_colors
 from mcgta.plot.canvas import shorten
+from mcgta.plot.series import Series
 from mcgta.plot.time_shares import envelope, shares_of_time, stack_shares
 from mcgta.report.markup.charts import digits, label, line_path, rule, svg
 from mcgta.report.markup.html import Markup, element
 from mcgta.report.markup.png import indexed_png
-from mcgta.report.pictures.series import Series, TimeAxis
 from mcgta.report.pictures.strips import NOISE, find_time_runs
+from mcgta.report.pictures.time_axis import TimeAxis
 from mcgta.report.pictures.timeline import SHOWN_FEATURES, Timeline
 from mcgta.report.subject import Subject, ink_on
 from mcgta.runtime.types import Array, Labels

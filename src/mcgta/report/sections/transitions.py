@@ -7,7 +7,7 @@ import numpy as np
 from mcgta.description.spells import find_runs
 from mcgta.plot.succession import change_shares
 from mcgta.report.markup.html import DASH, Markup, Row, element, named, table
-from mcgta.report.pictures.series import TimeAxis
+from mcgta.report.pictures.time_axis import TimeAxis
 from mcgta.report.subject import Subject, badge
 from mcgta.runtime.wording import say_distance, say_share
 
