@@ -10,6 +10,10 @@ import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
+README = DOCS.parent / "README.md"
+INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
+MAX_README_LINES = 150
+MAX_LINE_CHARACTERS = 400
 
 
 @pytest.fixture
@@ -51,13 +55,15 @@ def test_a_style_sheet_that_loads_a_font_is_noticed(offline, tmp_path: Path) -> 
     assert offline.loads_of_site(tmp_path) == ["a.css loads https://host/font.woff2"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [README, *PAGES], ids=lambda page: page.stem)
 def test_pictures_and_pages_that_a_page_names_exist(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
     scripts = {f"gallery/{path.stem}.rst" for path in DOCS.parent.glob("examples/plot_*.py")} | {"gallery/index.rst"}
     missing = [
-        target for target in targets if "://" not in target and target not in scripts and not (DOCS / target).exists()
+        target
+        for target in targets
+        if "://" not in target and target not in scripts and not (page.parent / target).exists()
     ]
     assert missing == []
 
@@ -66,3 +72,20 @@ def test_pictures_and_pages_that_a_page_names_exist(page: Path) -> None:
 def test_a_picture_has_words_in_its_place(page: Path) -> None:
     words = re.findall(r"!\[([^\]]*)\]\(", page.read_text(encoding="utf-8"))
     assert all(len(each.split()) >= 3 for each in words)
+
+
+@pytest.mark.parametrize("page", [README, *PAGES], ids=lambda page: page.stem)
+def test_lines_of_a_page_can_be_read_in_an_editor(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert [number for number, line in enumerate(lines, 1) if len(line) > MAX_LINE_CHARACTERS] == []
+
+
+def test_the_readme_is_short_and_opens_with_a_picture() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MAX_README_LINES
+    assert text.index("![") < text.index("\n## ")
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    listed = {name for block in re.findall(r"```{toctree}(.*?)```", INDEX, flags=re.DOTALL) for name in block.split()}
+    assert {page.stem for page in PAGES} - {"index"} - listed == set()

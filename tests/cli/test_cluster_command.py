@@ -186,3 +186,16 @@ def test_missing_values_are_refused_with_the_line_and_what_to_do(table, capsys):
     assert "demo.csv: x2 has no value in 1 row, the first in line 6" in said
     assert "--missing drop" in said
     assert not Path("demo_clusters.csv").exists()
+
+
+def test_a_report_is_written_beside_the_input_and_not_replaced_without_force(table, capsys):
+    assert main(["cluster", table, "--report", "--set", "n_neighbors=10"]) == 0
+    assert capsys.readouterr().err.endswith("demo_clusters.csv, demo.mcgta, demo.html      next: open demo.html\n")
+    page = Path("demo.html").read_text(encoding="utf-8")
+    assert "2 states in 240 readings" in page
+    assert json.loads(Path("demo.json").read_text(encoding="utf-8"))["verdict"]["n_clusters"] == 2
+    Path("demo.html").write_text("mine")
+    assert main(["cluster", table, "--report", "-o", "other.csv"]) == 4
+    assert "demo.html, demo.json exist already" in capsys.readouterr().err
+    assert main(["report", "demo.mcgta", "--force"]) == 0
+    assert Path("demo.html").read_text(encoding="utf-8") == page, "the report of a model is that of its fit"
