@@ -6,6 +6,8 @@ import datetime
 import hashlib
 import io
 import os
+import subprocess
+import sys
 import threading
 import time
 from decimal import Decimal
@@ -280,6 +282,15 @@ def test_a_million_rows_take_seconds(tmp_path, suffix):
     table = read_file(path)
     assert time.perf_counter() - start < 5  # 0.2 s on two shared cores
     assert make_observations(table, guess_roles(table)).X.shape == (10**6, 6)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_whole_numbers_are_read_by_a_process_that_has_done_nothing_else(tmp_path, suffix):
+    # pyarrow loads its functions with the first cast, so that a test after others does not see whether they are.
+    path = save(pa.table({"t": [1, 2, 3]}), tmp_path / f"a{suffix}")
+    code = "import sys; from mcgta.files import read_file; print(read_file(sys.argv[1]).columns['t'].tolist())"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+    assert done.stdout == "[1, 2, 3]\n", done.stderr
 
 
 def test_a_pipe_of_parquet_is_read_as_a_file_is(tmp_path):

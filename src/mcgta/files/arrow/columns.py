@@ -23,6 +23,11 @@ def load_pyarrow() -> Any:
     return need("pyarrow", "Parquet and Feather", "files")
 
 
+def load_compute() -> Any:
+    """Return the functions of pyarrow, a module that ``import pyarrow`` alone does not load."""
+    return need("pyarrow.compute", "Parquet and Feather", "files")
+
+
 def read_column(array: Any) -> ReadColumn | None:
     """Return a column (a ChunkedArray); None where it holds lists, bytes or other things that are no cells of a table."""
     pa = load_pyarrow()
@@ -30,7 +35,7 @@ def read_column(array: Any) -> ReadColumn | None:
     if types.is_dictionary(array.type):
         return read_column(array.cast(array.type.value_type))
     if types.is_run_end_encoded(array.type):
-        return read_column(pa.compute.run_end_decode(array))
+        return read_column(load_compute().run_end_decode(array))
     for names, read in READERS:
         if any(getattr(types, name)(array.type) for name in names if hasattr(types, name)):
             return read(array, pa)
@@ -44,7 +49,7 @@ def _read_flags(array: Any, pa: Any) -> ReadColumn:
 
 
 def _read_integers(array: Any, pa: Any) -> ReadColumn:
-    extent = [end for end in pa.compute.min_max(array).as_py().values() if end is not None]
+    extent = [end for end in load_compute().min_max(array).as_py().values() if end is not None]
     if array.null_count == 0 and max(extent) <= np.iinfo(np.int64).max:
         return ReadColumn(array.to_numpy().astype(np.int64, copy=False), "integer")
     is_rounded = any(abs(end) > MAX_WHOLE for end in extent)
