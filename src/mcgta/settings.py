@@ -167,6 +167,12 @@ class Settings:
         return {name: getattr(self, name) for name in RULES}
 
     @property
+    def made(self) -> dict[str, Any]:
+        """Settings that differ from their defaults, by name; how the work is done is not among them."""
+        matter = [name for name in RULES if name not in names_of("work")]
+        return {name: getattr(self, name) for name in matter if _differs(getattr(self, name), getattr(Settings, name))}
+
+    @property
     def asks_for_levels(self) -> bool:
         """Whether the margin or the radius is given as a significance level."""
         return read_level(self.margin) is not None or read_level(self.eps) is not None
@@ -200,6 +206,11 @@ CHANGED_BY_REFIT = names_of("loss", "clustering", "labels", "work")
 
 SEARCHED = ("n_neighbors", "dissimilarity", "beta", "margin", "min_samples", "min_cluster_size", "eps")
 """Settings that "auto" leaves to the search."""
+
+
+def _differs(value: Any, default: Any) -> bool:
+    """Whether a value is not the default; of one type are texts and numbers only."""
+    return type(value) is not type(default) or value != default
 
 
 def hashable(value: Any) -> Any:

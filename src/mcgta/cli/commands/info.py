@@ -91,16 +91,8 @@ def _say_settings(model: MCGTA) -> str:
 
 def asked_values(model: MCGTA) -> dict[str, Any]:
     """Return the settings that differ from the defaults, as texts where JSON has no type for them."""
-    from mcgta.settings import RULES, Settings, names_of
-
-    params = model.fitted_.asked.params
-    matter = [name for name in RULES if name not in names_of("work")]
-    made = {name: params[name] for name in matter if _differs(params[name], getattr(Settings, name))}
+    made = model.fitted_.asked.made
     return {name: value if isinstance(value, (int, float, bool, str)) else str(value) for name, value in made.items()}
-
-
-def _differs(value: Any, default: Any) -> bool:
-    return type(value) is not type(default) or value != default
 
 
 def _chosen_values(model: MCGTA) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from mcgta import __version__
 from mcgta.report.markup.html import Markup, element, table
 from mcgta.report.subject import Subject
-from mcgta.settings import RULES, Settings, names_of
+from mcgta.settings import names_of
 
 _LONGEST_VALUE = 100
 _PACKAGES = ("numpy", "scipy", "sklearn", "numba")
@@ -51,9 +51,7 @@ def write_repeating(subject: Subject) -> Markup:
 
 def asked_settings(subject: Subject) -> dict[str, Any]:
     """Return the settings that differ from their defaults."""
-    params = subject.fit.asked.params
-    matter = [name for name in RULES if name not in names_of("work")]
-    return {name: _plain(params[name]) for name in matter if _differs(params[name], getattr(Settings, name))}
+    return {name: _plain(value) for name, value in subject.fit.asked.made.items()}
 
 
 def used_settings(subject: Subject) -> dict[str, Any]:
@@ -79,20 +77,11 @@ def versions() -> dict[str, str]:
 
 def python_lines(subject: Subject) -> str:
     """Return lines of Python that repeat the fit, as far as the settings can be written."""
-    params = subject.fit.asked.params
-    made = ", ".join(f"{name}={_write(params[name])}" for name in asked_settings(subject))
+    made = ", ".join(f"{name}={_write(value)}" for name, value in subject.fit.asked.made.items())
     positions = subject.fit.data.positions
     given = "" if positions.unit == "step" else ", positions=positions"
     given += ", groups=groups" if len(positions.group_names) > 1 else ""
     return f"from mcgta import MCGTA\n\nmodel = MCGTA({made}).fit(X{given})\nmodel.report({subject.name + '.html'!r})"
-
-
-def _differs(value: Any, default: Any) -> bool:
-    return type(value) is not type(default) or (value is not default and not _equal(value, default))
-
-
-def _equal(value: Any, default: Any) -> bool:
-    return isinstance(value, (int, float, bool, str)) and bool(value == default)
 
 
 def _plain(value: Any) -> Any:
