@@ -25,7 +25,7 @@ from mcgta.report.sections.rows import write_tables
 from mcgta.report.sections.transitions import write_transitions
 from mcgta.report.subject import Subject, color_rules, ink_on
 
-SCRIPTS = ("unpack", "scales", "surface", "strips", "courses", "timeline", "places", "legend", "start")
+SCRIPTS = ("unpack", "scales", "surface", "strips", "courses", "timeline", "marks", "places", "legend", "start")
 """Scripts in the order in which they build on each other."""
 
 _LINKS = {
