@@ -2,7 +2,7 @@
 
 /* The map: marks with coastlines, a graticule and a scale bar; it can be moved and magnified. */
 
-const MAP_LEFT = 54;
+const MAP_LEFT = 72;
 const MAP_BOTTOM = 22;
 const MAP_HEIGHT = 600;
 const MAP_ZOOM = 1.6;
