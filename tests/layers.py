@@ -30,7 +30,7 @@ LAYERS = [
     ["files.h5ad.reading"],
     ["files.by_suffix"],
     ["files.role_guesses", "files.observations"],
-    ["files.feature_columns"],
+    ["files.feature_columns", "files.role_doubts"],
     ["files.roles"],
     ["stages.neighborhoods"],
     ["stages.shared_neighbors", "imputation"],

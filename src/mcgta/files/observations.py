@@ -46,7 +46,7 @@ def make_observations(table: FileTable, roles: Roles) -> FileObservations:
     Longitude and latitude are measured on the globe. So are x and y in a geographic CRS; in a projected one they are in its
     unit.
     """
-    features = [table.numbers(name) for name in roles.features]
+    features = [_finite_numbers(table, name) for name in roles.features]
     time = _time(table, roles.time)
     place, crs = _place(table, roles)
     positions = _positions(place, time, crs)
@@ -80,6 +80,19 @@ def with_points(table: FileTable, roles: Roles) -> FileTable:
     return replace(table, geometry=points)
 
 
+def _finite_numbers(table: FileTable, name: str) -> Array:
+    """Return a column as numbers, NaN where missing; refuse infinite ones, which no fit takes."""
+    numbers = table.numbers(name)
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if infinite.size:
+        many = f" ({infinite.size} such cells)" if infinite.size > 1 else ""
+        raise FileProblem(
+            f"{table.where(int(infinite[0]), name)}: {numbers[infinite[0]]:g} is not finite{many}; correct it, or leave the cell "
+            "empty and add --missing drop"
+        )
+    return numbers
+
+
 def _positions(place: dict[str, Column], time: Column | None, crs: Crs | None) -> NamedColumns | None:
     """Put the time behind the place; None without both."""
     if time is None:
@@ -98,7 +111,7 @@ def _time(table: FileTable, names: tuple[str, ...]) -> Column | None:
     if table.kinds[names[0]] == "time":
         return table.columns[names[0]]
     if table.kinds[names[0]] != "text":
-        return table.numbers(names[0])
+        return _finite_numbers(table, names[0])
     return _date(table, names[0])
 
 
@@ -134,15 +147,15 @@ def _place(table: FileTable, roles: Roles) -> tuple[dict[str, Column], Crs | Non
     if roles.crs is not None and roles.x is None and not of_points:
         raise FileProblem(f"crs={roles.crs!r} has no effect without x and y; longitude and latitude are degrees")
     if roles.lon is not None and roles.lat is not None:
-        return {"longitude": table.numbers(roles.lon), "latitude": table.numbers(roles.lat)}, None
+        return {"longitude": _finite_numbers(table, roles.lon), "latitude": _finite_numbers(table, roles.lat)}, None
     if points is not None and of_points:
         crs: Crs | None = _crs_of_points(points, roles.crs)
         place = {"x": points.x, "y": points.y} | ({} if points.z is None else {"z": points.z})
     elif roles.x is not None:
         crs = None if roles.crs is None else known_crs(roles.crs)
-        place = {role: table.numbers(name) for role in "xyz" if (name := getattr(roles, role)) is not None}
+        place = {role: _finite_numbers(table, name) for role in "xyz" if (name := getattr(roles, role)) is not None}
     else:
-        return {name: table.numbers(name) for name in roles.position}, None
+        return {name: _finite_numbers(table, name) for name in roles.position}, None
     if crs is not None and crs.is_geographic:
         return {"longitude": place["x"], "latitude": place["y"]}, crs
     return place, crs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -40,6 +41,12 @@ class AmbiguousRoles(FileProblem):
 def show(text: str) -> str:
     """Return a cell as a message shows it: quoted, and cut where it is long."""
     return repr(text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}...")
+
+
+def say_flag(flag: str, *columns: str) -> str:
+    """Return a flag with the names of columns, as typed in a shell."""
+    value = shlex.quote(",".join(columns))
+    return f"--{flag}={value}" if value.startswith("-") else f"--{flag} {value}"
 
 
 def need(package: str, user: str, extra: str) -> Any:

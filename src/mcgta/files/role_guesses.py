@@ -114,11 +114,12 @@ def clock_of(table: FileTable, date: str, free: Sequence[str]) -> str | None:
     dates = head(table, date)
     if table.kinds[date] != "time" or (dates - dates.astype("datetime64[D]") != 0 * _DAY).any():
         return None
-    clocks = [name for name in free if table.kinds[name] == "text" and _is_clock(head(table, name))]
+    clocks = [name for name in free if table.kinds[name] == "text" and is_clock(head(table, name))]
     return clocks[0] if len(clocks) == 1 else None
 
 
-def _is_clock(column: Column) -> bool:
+def is_clock(column: Column) -> bool:
+    """Whether a column of text holds times of day."""
     try:
         clock_nanoseconds([text for text in column.tolist() if text is not None])
     except ValueError:
@@ -129,14 +130,14 @@ def _is_clock(column: Column) -> bool:
 def degree_pairs(table: FileTable, free: Sequence[str]) -> list[tuple[str, str]]:
     """Return pairs of columns that could be longitude and latitude; those named just so come alone."""
     numeric = [name for name in free if is_numeric(table, name)]
-    lon = [name for name in numeric if plain_name(name) in LONGITUDE_NAMES and _is_longitude(table, name)]
-    lat = [name for name in numeric if plain_name(name) in LATITUDE_NAMES and _is_latitude(table, name)]
+    lon = [name for name in numeric if plain_name(name) in LONGITUDE_NAMES and is_longitude(table, name)]
+    lat = [name for name in numeric if plain_name(name) in LATITUDE_NAMES and is_latitude(table, name)]
     if len(lon) == 1 and len(lat) == 1:
         return [(lon[0], lat[0])]
     by_rest: dict[tuple[tuple[str, ...], str], dict[str, str]] = {}
     for name in numeric:
         words = words_of(name)
-        for role, known, fits in (("lon", _LONGITUDE_WORDS, _is_longitude), ("lat", {*LATITUDE_NAMES}, _is_latitude)):
+        for role, known, fits in (("lon", _LONGITUDE_WORDS, is_longitude), ("lat", {*LATITUDE_NAMES}, is_latitude)):
             if known & {*words} and fits(table, name):
                 rest = tuple(word for word in words if word not in known)
                 by_rest.setdefault((rest, _digits(name)), {})[role] = name
@@ -147,14 +148,16 @@ def _digits(name: str) -> str:
     return re.sub(r"\D", "", name)
 
 
-def _is_longitude(table: FileTable, name: str) -> bool:
+def is_longitude(table: FileTable, name: str) -> bool:
+    """Whether all numbers of a column can be longitudes, from -180 or from 0 degrees on."""
     numbers = head_numbers(table, name)
     return numbers.size > 0 and bool(
         (numbers >= -MAX_LONGITUDE_DEGREES).all() and (numbers <= 2 * MAX_LONGITUDE_DEGREES).all()
     )
 
 
-def _is_latitude(table: FileTable, name: str) -> bool:
+def is_latitude(table: FileTable, name: str) -> bool:
+    """Whether all numbers of a column can be latitudes."""
     numbers = head_numbers(table, name)
     return numbers.size > 0 and bool((np.abs(numbers) <= MAX_LATITUDE_DEGREES).all())
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from mcgta.files.feature_columns import choose_features, why_no_feature
-from mcgta.files.problems import AmbiguousRoles, FileProblem
+from mcgta.files.problems import AmbiguousRoles, FileProblem, say_flag
+from mcgta.files.role_doubts import refuse_doubtful_degrees, refuse_doubtful_times
 from mcgta.files.role_guesses import (
     clock_of,
     coordinate_columns,
@@ -129,12 +130,13 @@ def _with_position(table: FileTable, roles: Roles, free: Sequence[str]) -> Roles
     declared = table.declared
     if (declared.time or declared.places) and all(name in free for name in (*declared.time, *declared.places)):
         if declared.time and declared.places:
-            _refuse_both(declared.time, declared.places, f"--position {','.join(declared.places)}")
+            _refuse_both(declared.time, declared.places, say_flag("position", *declared.places))
         return replace(roles, time=declared.time, position=declared.position)
     time = _guess_time(table, roles, free)
     placed = _guess_place(table, roles, [name for name in free if name not in time])
     if time and placed.places:
-        flags = f"--lon {placed.lon} --lat {placed.lat}" if placed.lon else f"--x {placed.x} --y {placed.y}"
+        named = (("lon", placed.lon), ("lat", placed.lat), ("x", placed.x), ("y", placed.y))
+        flags = " ".join(say_flag(flag, name) for flag, name in named if name is not None)
         _refuse_both(time, placed.places, flags)
     return replace(placed, time=time)
 
@@ -142,36 +144,30 @@ def _with_position(table: FileTable, roles: Roles, free: Sequence[str]) -> Roles
 def _refuse_both(time: tuple[str, ...], places: tuple[str, ...], flags: str) -> None:
     candidates = (",".join(time), ",".join(places))
     said = f"the position could be the time ({', '.join(time)}) or the place ({', '.join(places)})"
-    raise AmbiguousRoles("position", candidates, (f"--time {candidates[0]}", flags), said)
+    raise AmbiguousRoles("position", candidates, (say_flag("time", *time), flags), said)
 
 
 def _guess_time(table: FileTable, roles: Roles, free: Sequence[str]) -> tuple[str, ...]:
     groups = roles.group_suggestions if roles.group is None else (roles.group,)
     found = time_candidates(table, free, groups)
     if len(found) > 1:
-        raise AmbiguousRoles("time", tuple(found), tuple(f"--time {name}" for name in found))
+        raise AmbiguousRoles("time", tuple(found), tuple(say_flag("time", name) for name in found))
     if not found:
-        _refuse_nearly_times(table, free)
+        refuse_doubtful_times(table, free)
         return ()
     clock = clock_of(table, found[0], [name for name in free if name != found[0]])
     return (found[0],) if clock is None else (found[0], clock)
 
 
-def _refuse_nearly_times(table: FileTable, free: Sequence[str]) -> None:
-    """Refuse to take the order of rows for the time where a column of times is text because of some cells."""
-    for name in free:
-        if name in table.bad_cells and table.bad_cells[name].kind == "time":
-            raise FileProblem(f"{table.say_bad_cells(name)}; correct it, or leave the column out by --ignore {name}")
-
-
 def _guess_place(table: FileTable, roles: Roles, free: Sequence[str]) -> Roles:
     pairs = degree_pairs(table, free)
     if len(pairs) > 1:
-        flags = tuple(f"--lon {lon} --lat {lat}" for lon, lat in pairs)
+        flags = tuple(f"{say_flag('lon', lon)} {say_flag('lat', lat)}" for lon, lat in pairs)
         said = f"{len(pairs)} pairs of columns could be the place: {'; '.join(', '.join(pair) for pair in pairs)}"
         raise AmbiguousRoles("place", tuple(",".join(pair) for pair in pairs), flags, said)
     if pairs:
         return replace(roles, lon=pairs[0][0], lat=pairs[0][1])
+    refuse_doubtful_degrees(table, free)
     coordinates = coordinate_columns(table, free)
     if not roles.features and not _has_features(table, [name for name in free if name not in coordinates.values()]):
         return roles  # x and y are all there is to cluster
