@@ -150,3 +150,12 @@ def test_a_file_that_is_not_there_ends_with_3(path, said, capsys):
     Path("d.csv").mkdir()
     assert main(["look", "d.csv" if path == "." else path]) == 3
     assert said in capsys.readouterr().err
+
+
+def test_a_column_that_is_called_as_a_flag_can_be_typed_as_it_is_printed(capsys):
+    path = write("a.csv", rows('t,"a,b",--json', 30, "{k},{odd},{odd}.5"))
+    assert main(["look", path]) == 0
+    command = shlex.split(capsys.readouterr().out.rpartition("run")[2])
+    assert command[-3:] == ["--features", "a,b", "--features=--json"]
+    assert main(["look", *command[2:]]) == 0
+    assert "features  a,b --json" in capsys.readouterr().out

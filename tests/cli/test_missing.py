@@ -73,3 +73,14 @@ def test_a_model_that_drops_rows_labels_new_ones_noise(gaps, capsys):
     assert main(["predict", "gaps.mcgta", gaps, "-o", "a.csv"]) == 0
     assert "x1 has no value in 1 row, the first in line 4: such rows become noise\n" in capsys.readouterr().err
     assert clusters("a.csv")[2] == "-1"
+
+
+@pytest.mark.parametrize("rule", ["error", "drop", "impute"])
+def test_a_row_without_a_group_is_refused_whatever_the_rule(rule, table, capsys):
+    lines = Path(table).read_text().splitlines()
+    cars = ["car", *("red" if k else "" for k in range(len(lines) - 1))]
+    Path("cars.csv").write_text("".join(f"{car},{line}\n" for car, line in zip(cars, lines, strict=True)))
+    assert main(["cluster", "cars.csv", "--group", "car", "--missing", rule]) == 3
+    said = capsys.readouterr().err
+    assert "car has no value in 1 row, the first in line 2\n  each row needs a group, whatever --missing says" in said
+    assert "become noise" not in said

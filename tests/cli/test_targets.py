@@ -89,3 +89,11 @@ def test_a_read_only_folder_is_refused_before_the_input_is_read(table, tmp_path,
 def test_a_folder_that_takes_no_files_is_refused_also_for_the_superuser(table, capsys):
     assert main(["cluster", table, "-o", "/proc/out.csv"]) == 4
     assert "/proc/out.csv cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["cluster", "predict", "report"])
+@pytest.mark.parametrize("path", [".", "/", ""])
+def test_a_path_without_a_name_is_no_file(command, path, model, capsys):
+    arguments = [model, path] if command == "predict" else [path]
+    assert main([command, *arguments]) == 3
+    assert capsys.readouterr().err in (f"mcgta: {path} is a folder, not a file\n", "mcgta: there is no file ''\n")

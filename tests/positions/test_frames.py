@@ -12,6 +12,7 @@ import pytest
 
 from mcgta import MCGTA
 from mcgta.positions.metrics import SpaceTime
+from mcgta.positions.reading import read_positions
 
 
 def model(**params):
@@ -306,3 +307,9 @@ def test_web_mercator_over_many_latitudes_is_reported(plane):
         model().fit(plane.X, positions=wide)
     narrow = gpd.GeoSeries(gpd.points_from_xy(*(plane.positions / 2).T), crs="EPSG:4326").to_crs(3857)
     model().fit(plane.X, positions=narrow)
+
+
+def test_longitude_and_latitude_are_not_taken_for_metres_of_the_fit():
+    fitted = read_positions(gpd.GeoSeries.from_xy([4e5, 4.1e5], [5.8e6, 5.9e6], crs="EPSG:25832"), 2)
+    with pytest.raises(ValueError, match="longitude and latitude, but those of the fit were in ETRS89 / UTM zone 32N"):
+        read_positions(pd.DataFrame({"lon": [9.0, 9.1], "lat": [52.0, 52.1]}), 2, like=fitted)

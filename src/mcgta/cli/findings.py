@@ -46,7 +46,8 @@ def show_shares(label: str, labels: NDArray[Any], model: MCGTA, screen: Screen) 
 
     shares = label_shares(labels, model.n_clusters_)
     noise = say_share(float((labels < 0).mean())) if labels.size else "0 %"
-    screen.say(label, f"{labels.size:,} rows in {model.n_clusters_} {noun(model, model.n_clusters_)}; noise {noise}")
+    rows = "row" if labels.size == 1 else "rows"
+    screen.say(label, f"{labels.size:,} {rows} in {model.n_clusters_} {noun(model, model.n_clusters_)}; noise {noise}")
     for line in _share_lines(shares):
         screen.say("", line)
     return shares

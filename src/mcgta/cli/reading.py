@@ -164,9 +164,14 @@ def role_arguments(roles: Roles, names: Iterable[str] = ROLE_FLAGS) -> list[str]
 
 def _join(flag: str, columns: Sequence[str]) -> list[str]:
     """Return a flag with columns; one for each where a name has a comma in it, if the flag can be repeated."""
-    if flag == "features" and any("," in name for name in columns):
-        return [part for name in columns for part in (f"--{flag}", name)]
-    return [f"--{flag}", ",".join(columns)]
+    apart = flag == "features" and any("," in name for name in columns)
+    values = columns if apart else [",".join(columns)]
+    return [part for value in values for part in _with_value(flag, value)]
+
+
+def _with_value(flag: str, value: str) -> list[str]:
+    """Return a flag with its value, in one argument where the value would be taken for a flag itself."""
+    return [f"--{flag}={value}"] if value.startswith("-") else [f"--{flag}", value]
 
 
 def guessed_flags(data: Input) -> str:
@@ -231,6 +236,9 @@ def settle_missing(data: Input, rule: str, screen: Screen, hint: str = MISSING_H
         name: f"{name} has no value in {count:,} {'row' if count == 1 else 'rows'}, the first in {data.first_missing(name)}"
         for name, count in data.missing.items()
     }
+    if data.roles.group in said:
+        hint_of_group = "each row needs a group, whatever --missing says: fill it in, or leave these rows out"
+        raise unusable(f"{data.table.name}: {said[data.roles.group]}", hint_of_group)
     if rule == "error":
         raise unusable(f"{data.table.name}: {'; '.join(said.values())}", hint)
     for name, where in said.items():

@@ -21,6 +21,8 @@ _PACKED = (".gz",)
 def stem_of(path: str) -> Path:
     """Return the path of an input without its suffix, which may be two: of ``a/b.csv.gz`` it is ``a/b``."""
     stem = Path(path)
+    if not stem.name:  # ".", "/" and "" are no files
+        check_input(path)
     if stem.suffix.lower() in _PACKED and stem.with_suffix("").suffix:
         stem = stem.with_suffix("")
     return stem.with_suffix("")
@@ -50,7 +52,7 @@ def check_input(path: str) -> None:
     if os.path.isdir(path):
         raise unusable(f"{path} is a folder, not a file")
     if not os.path.exists(path):
-        raise unusable(f"there is no file {path}")
+        raise unusable(f"there is no file {path or repr(path)}")
 
 
 def check_targets(targets: Mapping[str, str], inputs: Mapping[str, str], *, force: bool) -> None:

@@ -84,8 +84,8 @@ def _refuse_dressed_numbers(table: FileTable, name: str) -> None:
         return
     row, text, dress = first
     raise FileProblem(
-        f"{table.where(row, name)}: {show(text)} is not a number, nor are others of this column; leave out {dress}, or the column by "
-        f"{say_flag('ignore', name)}"
+        f"{table.where(row, name)}: {show(text)} is not a number, nor are others of this column; leave out {dress}, or "
+        f"the column by {say_flag('ignore', name)}"
     )
 
 

@@ -87,8 +87,8 @@ def _finite_numbers(table: FileTable, name: str) -> Array:
     if infinite.size:
         many = f" ({infinite.size} such cells)" if infinite.size > 1 else ""
         raise FileProblem(
-            f"{table.where(int(infinite[0]), name)}: {numbers[infinite[0]]:g} is not finite{many}; correct it, or leave the cell "
-            "empty and add --missing drop"
+            f"{table.where(int(infinite[0]), name)}: {numbers[infinite[0]]:g} is not finite{many}; correct it, or leave the "
+            "cell empty and add --missing drop"
         )
     return numbers
 

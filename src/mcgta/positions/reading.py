@@ -13,6 +13,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from mcgta.positions.degrees import degree_columns
 from mcgta.positions.distances import read_distance_matrix
 from mcgta.positions.metrics import METRICS, Metric, get_metric
 from mcgta.positions.positions import Positions
@@ -114,6 +115,10 @@ def _check_alike(table: Table, like: Positions) -> None:
             f"positions has {table.values.shape[1]} columns, but those of the fit had {like.coordinates.shape[1]}"
         )
     if table.crs is None:
+        if not like.on_sphere and like.crs and degree_columns(table) is not None:
+            raise ValueError(
+                f"positions are longitude and latitude, but those of the fit were in {like.crs}; convert them"
+            )
         return
     if not table.crs.is_known and like.crs:
         raise ValueError(
