@@ -35,6 +35,10 @@ def caught(work):
         (lambda: MCGTA().fit(DATA.X).predict(DATA.X[:50] + 100), "unlike anything in the fit"),
         (lambda: MCGTA(n_neighbors=20).fit(DATA.X + 1e13), "too few digits"),
         (
+            lambda: MCGTA(n_neighbors=20).fit(DATA.X + np.r_[1e13, np.zeros(DATA.X.shape[1] - 1)]),
+            "the search leaves it out",
+        ),
+        (
             lambda: MCGTA(n_neighbors=20, eps=0.5).fit(pd.DataFrame(DATA.X).add_prefix("x")).predict(DATA.X[:50]),
             "does not have valid feature names",
         ),
@@ -47,3 +51,10 @@ def caught(work):
 def test_a_warning_points_at_the_line_that_called_the_package(work, said):
     files = [file for file, text in caught(work) if said in text]
     assert files == [__file__]
+
+
+def test_a_feature_that_varies_by_rounding_alone_is_no_matter_of_digits():
+    nearly = np.where(np.arange(400) % 2, 0.3, 0.1 + 0.2)
+    assert not [
+        text for _, text in caught(lambda: MCGTA(n_neighbors=20).fit(np.c_[DATA.X, nearly])) if "digits" in text
+    ]

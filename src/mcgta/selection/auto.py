@@ -9,16 +9,19 @@ import numpy as np
 from mcgta.observations import Observations
 from mcgta.pipeline import StageCache
 from mcgta.runtime.progress import note
-from mcgta.runtime.types import Labels
+from mcgta.runtime.types import Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.selection.choice import CLOSE_NATS, CLUSTERER, EVIDENCE, Choice, Contenders, make_choice
 from mcgta.selection.sampling import MAX_CHOSEN_ON_ALL_ROWS
-from mcgta.selection.scoring.feature_scale import any_varies
+from mcgta.selection.scoring.feature_scale import varying_columns
 from mcgta.selection.scoring.scored_labelling import ScoredLabelling, score
 from mcgta.selection.search import SearchResult, search
 from mcgta.selection.trials import Trial, Trials
 from mcgta.settings import SEARCHED, Settings
 from mcgta.stages.loss import PENALTIES
+
+_ROUNDING = 16 * float(np.finfo(float).eps)
+"""Of the largest value of a feature: what varies less is constant but for how its values were computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +69,9 @@ def select_where_open(settings: Settings, data: Observations, cache: StageCache)
     It takes features that vary, and a labelling that can be scored: the clusterer's are not beyond
     ``MAX_CHOSEN_ON_ALL_ROWS`` observations, where the search looks at a sample.
     """
-    if not any_varies(data.X):
-        _warn_of_offsets(data)
+    varying = varying_columns(data.X)
+    if varying.size == 0:
+        _warn_of_offsets(data, varying)
         if settings.n_clusters not in ("auto", 1) and not settings.wants_clusterer:
             raise ValueError(
                 f"n_clusters={settings.n_clusters} is not possible: no feature varies, so there is nothing to part by"
@@ -81,6 +85,7 @@ def select_where_open(settings: Settings, data: Observations, cache: StageCache)
             f"beyond {MAX_CHOSEN_ON_ALL_ROWS:,} observations"
         )
         return None
+    _warn_of_offsets(data, varying)
     return select(settings, data, cache)
 
 
@@ -117,12 +122,15 @@ def choose_source(settings: Settings, result: SearchResult, trial: Trial | None)
     return CLUSTERER if settings.wants_clusterer else EVIDENCE
 
 
-def _warn_of_offsets(data: Observations) -> None:
-    """Warn where features vary, but by so little against their size that there is nothing to search by."""
+def _warn_of_offsets(data: Observations, varying: Index) -> None:
+    """Warn of features that vary, but by so little against their size that the search has to leave them out."""
     spread = np.ptp(data.X, axis=0)
+    spread[varying] = 0.0
+    spread[spread <= _ROUNDING * np.abs(data.X).max(axis=0)] = 0.0
     column = int(np.argmax(spread))
     if spread[column] > 0:
+        others = ", and so do the others" if varying.size == 0 else ": the search leaves it out"
         warn(
             f"X: column {column} varies by {spread[column]:.3g} around {np.abs(data.X[:, column]).max():.3g}, which leaves too "
-            "few digits to compare labellings by, and so do the others; subtract the offset of each feature before fitting"
+            f"few digits to compare labellings by{others}; subtract the offset of each feature before fitting"
         )

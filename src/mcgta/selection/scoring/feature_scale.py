@@ -16,9 +16,9 @@ _BLUR_IN_DEVIATIONS = 1e-4  # of a feature's standard deviation
 _MIN_UNEXPLAINED_SHARE = 1e-8  # of a feature's variance, what others have to leave unexplained
 
 
-def any_varies(features: Array) -> bool:
-    """Whether any of the features (N, D) varies by more than rounding, so that there is something to score by."""
-    return bool(_varying(features, features.std(axis=0)).size)
+def varying_columns(features: Array) -> Index:
+    """Return those of the features (N, D) that vary by more than rounding, so that there is something to score by."""
+    return _varying(features, features.std(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
