@@ -46,7 +46,9 @@ def test_a_completion_of_zsh_tells_what_commands_do_whatever_the_width_of_the_te
         monkeypatch.setenv("COLUMNS", columns)
         assert main(["completion", "zsh"]) == 0
         shown = capsys.readouterr().out
-        assert all(f"{name}:'{command.summary}'" in shown for name, command in COMMANDS.items())
+        plain = shown.replace("\\", "")  # shtab quotes summaries, as its version does
+        for name, command in COMMANDS.items():
+            assert f"{name}:'{command.summary}'" in plain or f'"{name}:{command.summary}"' in plain
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")

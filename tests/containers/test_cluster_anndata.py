@@ -94,7 +94,7 @@ def wide(plane):
     return np.hstack([plane.X, np.random.default_rng(0).normal(size=(128, 60))])
 
 
-@pytest.mark.parametrize("wrap", [scipy.sparse.csr_matrix, scipy.sparse.csc_array, np.asfortranarray, np.float32])
+@pytest.mark.parametrize("wrap", [scipy.sparse.csr_matrix, scipy.sparse.csc_matrix, np.asfortranarray, np.float32])
 def test_sparse_and_other_arrays_give_the_same_clusters(plane, wrap):
     adata = tissue(plane, wrap(plane.X))
     cluster(adata)
