@@ -41,3 +41,10 @@ def test_objects_are_not_unpickled(tmp_path):
     np.savez(tmp_path / "a.npz", v=np.array([{}, {}], dtype=object))
     with pytest.raises(FileProblem, match=r"a\.npz"):
         read_file(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("name", ["t", "positions", "coords", "groups"])
+def test_positions_and_groups_of_another_length_are_refused(tmp_path, name):
+    np.savez(tmp_path / "a.npz", X=np.ones((4, 2)), **{name: np.arange(3)})
+    with pytest.raises(FileProblem, match=rf"{name} must have 4 rows as X has, is of shape \(3,\)"):
+        read_file(tmp_path / "a.npz")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcgta.files import FileProblem, FileTable, UnknownFormat, read_file
+from mcgta.files import FileProblem, FileTable, UnknownFormat, guess_roles, read_file, write_file
 from mcgta.files.delimited.reading import CHUNK_ROWS
 
 
@@ -267,3 +267,38 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(tmp_path):
     (tmp_path / "b.csv").mkdir()
     with pytest.raises(IsADirectoryError):
         read_file(tmp_path / "b.csv")
+
+
+def test_a_line_of_blanks_is_skipped_as_an_empty_one_is(tmp_path):
+    table = read(tmp_path, "t,v\n1,5\n   \n\n2,x\n")
+    assert table.columns["t"].tolist() == [1, 2]
+    assert table.line_of(1) == 5
+    write_file(table, tmp_path / "b.csv", {"k": np.array([0, 1])})
+    assert (tmp_path / "b.csv").read_text() == "t,v,k\n1,5,0\n   \n\n2,x,1\n"
+
+
+def test_an_empty_cell_in_quotes_is_a_row_of_a_single_column(tmp_path):
+    assert read(tmp_path, 'v\n1\n""\n2\n').n_rows == 3
+
+
+@pytest.mark.parametrize("title", ["My readings", "# made by a logger"])
+def test_a_line_above_the_names_of_columns_is_named(tmp_path, title):
+    with pytest.raises(
+        FileProblem, match="the first line has 1 cell, but rows below it have 2; remove what stands above"
+    ):
+        read(tmp_path, f"{title}\n\nt,v\n1,5\n2,6\n")
+
+
+def test_a_note_to_spreadsheets_is_named(tmp_path):
+    with pytest.raises(FileProblem, match="line 1: 'sep=;' is a note to spreadsheets and no header; remove this line"):
+        read(tmp_path, "sep=;\nt;v\n1;5\n")
+
+
+def test_separators_that_are_not_known_are_guessed_at_in_words(tmp_path):
+    with pytest.raises(FileProblem, match="must be separated by commas, semicolons or tabs"):
+        guess_roles(read(tmp_path, "t|v\n1|5\n2|6\n"))
+
+
+def test_utf16_without_a_mark_is_refused_by_its_name(tmp_path):
+    with pytest.raises(FileProblem, match="text in UTF-16, or no text; save it as UTF-8"):
+        read(tmp_path, "t,v\n1,5\n".encode("utf-16-le"))

@@ -22,6 +22,7 @@ from mcgta.runtime.memory import budget
 from mcgta.runtime.sizes import say_size
 
 MAX_ARRAYS = 10_000
+_ROLE_ARRAYS = ("positions", "coords", "t", "groups")
 _KINDS: dict[str, Kind] = {"b": "flag", "i": "integer", "u": "integer", "f": "number", "M": "time", "U": "text"}
 _DAMAGED = (
     zipfile.BadZipFile,
@@ -155,6 +156,8 @@ def _split(
         if key == "names" and "X" in arrays:
             continue
         if array.ndim not in (1, 2) or len(array) != n_rows:
+            if key in _ROLE_ARRAYS and "X" in arrays:
+                raise FileProblem(f"{name}: {key} must have {n_rows} rows as X has, is of shape {array.shape}")
             notes.append(f"array {key} of shape {array.shape} is no column of {n_rows} rows")
             continue
         wide = array.reshape(n_rows, -1)

@@ -191,7 +191,10 @@ def _with_features(table: FileTable, roles: Roles, free: Sequence[str]) -> Roles
     ignored = {name: (roles.ignored | unused)[name] for name in table.columns if name in roles.ignored | unused}
     if not features:
         said = "; ".join(f"{name}: {reason}" for name, reason in ignored.items())
-        raise FileProblem(f"{table.name}: no column is left as a feature ({said}); name some by --features")
+        cure = "name some by --features"
+        if table.format == "CSV" and len(table.columns) == 1:
+            cure = "cells of several columns must be separated by commas, semicolons or tabs"
+        raise FileProblem(f"{table.name}: no column is left as a feature ({said}); {cure}")
     return replace(roles, features=features, ignored=ignored)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,6 +16,7 @@ QUOTE = '"'
 LINE_ENDS = ("\r\n", "\n", "\r")
 SAMPLE_LINES = 1000
 SAMPLE_CHARACTERS = 2**20
+_SEPARATOR_NOTE = re.compile(r"\"?sep=.?\"?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,11 @@ class Dialect:
         return csv.reader(lines, delimiter=self.separator, quotechar=QUOTE, strict=True)
 
 
+def is_blank(row: Sequence[str]) -> bool:
+    """Whether a row is that of an empty line, or of one with nothing but blanks; both are skipped."""
+    return not row or (len(row) == 1 and row[0].isspace())
+
+
 def take_sample(lines: Iterator[str]) -> list[str]:
     """Return the first lines of a text."""
     sample = []
@@ -59,6 +66,10 @@ def take_sample(lines: Iterator[str]) -> list[str]:
 
 def find_dialect(sample: Sequence[str], name: str, encoding: str, *, has_mark: bool) -> Dialect:
     """Return how a text is written, of which these are the first lines."""
+    if _SEPARATOR_NOTE.fullmatch(sample[0].strip() if sample else ""):
+        raise FileProblem(
+            f"{name}: line 1: {sample[0].strip()!r} is a note to spreadsheets and no header; remove this line"
+        )
     ends = [end for line in sample[:1] for end in LINE_ENDS if line.endswith(end)]
     separator = _find_separator(sample, name)
     rows = _sample_rows(sample, separator)
@@ -77,7 +88,7 @@ def find_dialect(sample: Sequence[str], name: str, encoding: str, *, has_mark: b
 def _sample_rows(sample: Sequence[str], separator: str) -> list[list[str]]:
     """Return the rows of a sample, without a last one that may be cut."""
     try:
-        rows = [row for row in csv.reader(sample, delimiter=separator, quotechar=QUOTE) if row]
+        rows = [row for row in csv.reader(sample, delimiter=separator, quotechar=QUOTE) if not is_blank(row)]
     except csv.Error:  # a cell that is too long: reading finds its line
         return [next(csv.reader([sample[0]], delimiter=separator, quotechar=QUOTE))]
     whole = len(sample) < SAMPLE_LINES and sum(map(len, sample)) <= SAMPLE_CHARACTERS
@@ -95,6 +106,7 @@ def _find_separator(sample: Sequence[str], name: str) -> str:
         if widths and widths[0] > 1:
             shares[separator] = sum(width == widths[0] for width in widths) / len(widths)
     if not shares:
+        _refuse_title(sample, name)
         return ";" if any("," in line for line in sample) else ","
     best = max(shares.values())
     found = [separator for separator, share in shares.items() if share == best]
@@ -107,6 +119,16 @@ def _find_separator(sample: Sequence[str], name: str) -> str:
             "hold the other sign in quotes"
         )
     return found[0]
+
+
+def _refuse_title(sample: Sequence[str], name: str) -> None:
+    """Refuse a line above the header, which is one cell where all other rows are several."""
+    for separator in SEPARATORS:
+        rows = _sample_rows(sample, separator)[1:]
+        widths = {len(row) for row in rows}
+        if len(rows) > 1 and len(widths) == 1 and widths != {1} and not is_datum(separator.join(rows[0]), ";"):
+            cells = f"1 cell, but rows below it have {widths.pop()}"
+            raise FileProblem(f"{name}: the first line has {cells}; remove what stands above the names of columns")
 
 
 def _find_quotes(

@@ -85,6 +85,8 @@ class Lines:
         for mark, said in _WIDE_MARKS.items():
             if block.startswith(mark):
                 raise FileProblem(f"{self._name}: text in {said}; save it as UTF-8")
+        if block[:1] == b"\0" or block[1:2] == b"\0":  # each second byte of Latin letters
+            raise FileProblem(f"{self._name}: text in UTF-16, or no text; save it as UTF-8")
 
     def _refuse_byte(self, line: int, at: int, byte: int) -> None:
         cure = "save the file as UTF-8" if self._encoding == "utf-8" else "pass the encoding that it is in"

@@ -14,7 +14,7 @@ import numpy as np
 
 from mcgta.files.delimited.cells import COMMA_NUMBER, NUMBER, is_missing_cell, parsers_for
 from mcgta.files.delimited.columns import ColumnReader, TextCells
-from mcgta.files.delimited.dialect import Dialect, find_dialect, take_sample
+from mcgta.files.delimited.dialect import Dialect, find_dialect, is_blank, take_sample
 from mcgta.files.delimited.lines import Lines, check_encoding
 from mcgta.files.problems import FileProblem
 from mcgta.files.sources import Source
@@ -89,7 +89,7 @@ def _numbered(reader: Iterator[list[str]], name: str) -> Iterator[tuple[list[str
     before = 0
     try:
         for row in reader:
-            if row:
+            if not is_blank(row):
                 yield row, before + 1
             before = reader.line_num  # type: ignore[attr-defined]
     except csv.Error as error:

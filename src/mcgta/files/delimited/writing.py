@@ -12,7 +12,7 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
-from mcgta.files.delimited.dialect import LINE_ENDS, QUOTE, Dialect
+from mcgta.files.delimited.dialect import LINE_ENDS, QUOTE, Dialect, is_blank
 from mcgta.files.delimited.lines import MARK, Lines
 from mcgta.files.delimited.reading import CHUNK_ROWS, TextOrigin
 from mcgta.files.delimited.times import in_longest_unit
@@ -109,7 +109,7 @@ def _old_rows(origin: TextOrigin, added: Mapping[str, Column], dialect: Dialect,
     gathered: list[str] = []
     with origin.source.opened() as file:
         for record, row in _records(Lines(file, origin.source.name, dialect.encoding), dialect):
-            if not row:
+            if is_blank(row):
                 gathered.append(record)
                 continue
             end = next((end for end in LINE_ENDS if record.endswith(end)), "")
@@ -133,7 +133,7 @@ def _old_cells(origin: TextOrigin, added: Mapping[str, Column], dialect: Dialect
         writer.writerow([*names, *added])
     with origin.source.opened() as file:
         for row in origin.dialect.reader(Lines(file, origin.source.name, dialect.encoding)):
-            if not row:
+            if is_blank(row):
                 continue
             writer.writerow([*row, *(added if wants_header else next(chunks, ()))])
             wants_header = False
