@@ -238,10 +238,10 @@ def _refuse_categories(X: Any) -> None:
     frame = nw.from_native(X, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return
-    for name, dtype in frame.schema.items():
-        if isinstance(dtype, (nw.Categorical, nw.Enum)) and len(frame):
+    for column in frame.iter_columns():
+        if isinstance(column.dtype, (nw.Categorical, nw.Enum)) and len(frame):
             raise ValueError(
-                f"X: column {str(name)!r} holds categories, such as {frame[name].to_list()[0]!r}; encode them as numbers, for "
+                f"X: column {str(column.name)!r} holds categories, such as {column.to_list()[0]!r}; encode them as numbers, for "
                 "example with sklearn.preprocessing.OneHotEncoder, or leave it out"
             )
 

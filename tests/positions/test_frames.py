@@ -313,3 +313,18 @@ def test_longitude_and_latitude_are_not_taken_for_metres_of_the_fit():
     fitted = read_positions(gpd.GeoSeries.from_xy([4e5, 4.1e5], [5.8e6, 5.9e6], crs="EPSG:25832"), 2)
     with pytest.raises(ValueError, match="longitude and latitude, but those of the fit were in ETRS89 / UTM zone 32N"):
         read_positions(pd.DataFrame({"lon": [9.0, 9.1], "lat": [52.0, 52.1]}), 2, like=fitted)
+
+
+def test_a_frame_whose_columns_are_numbered_is_read_by_columns(row):
+    X, lon, lat = row
+    numbered = pd.DataFrame(np.column_stack([lon, lat]))
+    groups = pd.DataFrame(np.repeat(["a", "b"], 16))
+    read = read_positions(numbered, len(X), groups=groups)
+    assert read.coordinates.tolist() == numbered.to_numpy().tolist()
+    assert read.group_names.tolist() == ["a", "b"]
+    assert len(read_positions(numbered[[1]], len(X))) == len(X)
+
+
+def test_categories_in_a_column_that_is_numbered_are_named():
+    with pytest.raises(ValueError, match="column '1' holds categories, such as 'u'"):
+        model().fit(pd.DataFrame({0: np.arange(40.0), 1: pd.Categorical(["u", "v"] * 20)}))

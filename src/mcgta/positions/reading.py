@@ -175,7 +175,8 @@ def _list_labels(groups: Any) -> list[Any] | None:
     """Return labels of any container of one axis, or of a frame of one column, as a list; None for others."""
     read = nw.from_native(groups, pass_through=True, allow_series=True)
     if isinstance(read, nw.DataFrame):
-        read = read[read.columns[0]] if len(read.columns) == 1 else None
+        read = next(read.iter_columns()) if len(read.columns) == 1 else None
+        groups = None if read is None else read.to_native()
     if isinstance(read, nw.Series):
         return list(groups) if hasattr(groups, "iloc") else read.to_list()  # pandas' own know of dates and categories
     if hasattr(read, "to_pylist"):  # an array of pyarrow

@@ -208,7 +208,7 @@ def _columns(positions: Any) -> tuple[list[Any], tuple[str, ...]]:
     refuse_containers("positions", positions, cure)
     native = nw.from_native(positions, pass_through=True, allow_series=True)
     if isinstance(native, nw.DataFrame):
-        return [native[name] for name in native.columns], tuple(str(name) for name in native.columns)
+        return list(native.iter_columns()), tuple(str(name) for name in native.columns)
     if isinstance(native, nw.Series):
         return [native], (str(native.name or "position"),)
     if hasattr(positions, "tz_convert") and positions.tz is not None:  # a time-zone aware index
