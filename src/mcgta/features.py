@@ -241,8 +241,8 @@ def _refuse_categories(X: Any) -> None:
     for column in frame.iter_columns():
         if isinstance(column.dtype, (nw.Categorical, nw.Enum)) and len(frame):
             raise ValueError(
-                f"X: column {str(column.name)!r} holds categories, such as {column.to_list()[0]!r}; encode them as numbers, for "
-                "example with sklearn.preprocessing.OneHotEncoder, or leave it out"
+                f"X: column {str(column.name)!r} holds categories, such as {column.to_list()[0]!r}; encode them as numbers, "
+                "for example with sklearn.preprocessing.OneHotEncoder, or leave it out"
             )
 
 

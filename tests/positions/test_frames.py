@@ -328,3 +328,37 @@ def test_a_frame_whose_columns_are_numbered_is_read_by_columns(row):
 def test_categories_in_a_column_that_is_numbered_are_named():
     with pytest.raises(ValueError, match="column '1' holds categories, such as 'u'"):
         model().fit(pd.DataFrame({0: np.arange(40.0), 1: pd.Categorical(["u", "v"] * 20)}))
+
+
+KINDS_OF_TIMES = {
+    "datetimes without a time zone": pd.date_range("2024-03-30", periods=4, freq="h"),
+    "datetimes with a time zone": pd.date_range("2024-03-30", periods=4, freq="h", tz="Europe/Berlin"),
+    "timedeltas": pd.to_timedelta(np.arange(4), unit="h"),
+}
+
+
+@pytest.mark.parametrize("new", KINDS_OF_TIMES)
+@pytest.mark.parametrize("fitted", KINDS_OF_TIMES)
+@pytest.mark.parametrize("make", [pd.Index, pd.Series, lambda times: [*times], lambda times: pl.Series([*times])])
+def test_times_of_another_kind_than_those_of_the_fit_are_refused(make, fitted, new):
+    before = read_positions(make(KINDS_OF_TIMES[fitted]), 4)
+    if new == fitted:
+        assert read_positions(make(KINDS_OF_TIMES[new]), 4, like=before).coordinates[1, 0] == 3600
+        return
+    with pytest.raises(ValueError, match=f"positions holds {new}, but those of the fit were {fitted}"):
+        read_positions(make(KINDS_OF_TIMES[new]), 4, like=before)
+
+
+def test_another_time_zone_than_that_of_the_fit_is_converted():
+    times = KINDS_OF_TIMES["datetimes with a time zone"]
+    before = read_positions(times, 4)
+    assert (
+        read_positions(times.tz_convert("Asia/Tokyo"), 4, like=before).coordinates.tolist()
+        == before.coordinates.tolist()
+    )
+
+
+def test_datetimes_with_and_without_a_time_zone_are_not_mixed():
+    mixed = [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 2, tzinfo=datetime.UTC)]
+    with pytest.raises(ValueError, match="mixes datetimes without a time zone and with one"):
+        read_positions(mixed, 2)

@@ -37,6 +37,7 @@ class Positions(Archived):
     origin : nanoseconds since 1970 of time zero, where the input was datetimes
     matrix : (N, N) distances, for metrics that have no kernels; else None
     crs : name of the coordinate reference system of points, such as "ETRS89 / UTM zone 32N"; "" where it is not known
+    times : kind of the input's times, a constant of :mod:`mcgta.positions.tables`; "" where there are none or it is not known
     """
 
     metric: Metric
@@ -48,6 +49,7 @@ class Positions(Archived):
     origin: int | None = None
     matrix: Array | None = None
     crs: str = ""
+    times: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, Metric) or not self.metric.is_complete:

@@ -86,6 +86,7 @@ def read_positions(
         origin=table.origin,
         matrix=chosen.matrix(coordinates.values) if chosen.has_matrix else None,
         crs="" if table.crs is None else table.crs.name,
+        times=table.times,
     )
     _check_squares(read)
     return read
@@ -110,6 +111,8 @@ def _check_alike(table: Table, like: Positions) -> None:
     dated = any(table.dated)
     if dated != like.dated:
         raise ValueError(f"positions holds {kinds[not dated]}, but those of the fit were {kinds[dated]}")
+    if table.times != like.times and "" not in (table.times, like.times):
+        raise ValueError(f"positions holds {table.times}, but those of the fit were {like.times}; convert them")
     if table.values.shape[1] != like.coordinates.shape[1]:
         raise ValueError(
             f"positions has {table.values.shape[1]} columns, but those of the fit had {like.coordinates.shape[1]}"

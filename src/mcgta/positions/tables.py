@@ -22,6 +22,11 @@ UNITS = {"metre": "m", "meter": "m", "kilometre": "km", "foot": "ft", "US survey
 _UNNAMED_CRS = "unknown"
 """What pyproj calls a CRS without a name."""
 
+SPANS = "timedeltas"
+LOCAL_DATES = "datetimes without a time zone"
+ZONED_DATES = "datetimes with a time zone"
+"""Kinds of times, which are measured from different points: zero, midnight of a place, and midnight of UTC."""
+
 
 @dataclass(frozen=True)
 class Crs:
@@ -81,6 +86,7 @@ class Table:
     origin : nanoseconds since 1970 of time zero, where there are datetimes
     crs : of points; None for plain columns
     unit : of plain numbers, where it is known, such as "m"; "step" where they count the rows of each group
+    times : the kind of its times, such as ``ZONED_DATES``; "" where there are none, or several, or that is not known
     rows : (N,) the user's row of each; None where these are all
     """
 
@@ -90,6 +96,7 @@ class Table:
     origin: int | None = None
     crs: Crs | None = None
     unit: str = ""
+    times: str = ""
     rows: Index | None = None
 
     @property
@@ -139,8 +146,10 @@ def read_table(positions: Any, n_rows: int, origin: int | None, *, timed: bool, 
         columns, names = _columns(unmasked(positions) if gaps else positions)
         read = [_read_column(column, name) for column, name in zip(columns, names, strict=True)]
         table = _measure_time(read, names, origin)
-        if isinstance(positions, NamedColumns) and positions.crs is not None:
-            table = replace(table, crs=positions.crs, unit=positions.crs.unit)
+        if isinstance(positions, NamedColumns):
+            table = replace(table, times="")  # columns of files are in UTC where the file has time zones
+            if positions.crs is not None:
+                table = replace(table, crs=positions.crs, unit=positions.crs.unit)
     if table.values.shape[0] != n_rows:
         raise ValueError(f"positions has {table.values.shape[0]} rows but X has {n_rows}; they must be the same")
     for name, values in zip(table.names, table.values.T, strict=True):
@@ -212,7 +221,7 @@ def _columns(positions: Any) -> tuple[list[Any], tuple[str, ...]]:
     if isinstance(native, nw.Series):
         return [native], (str(native.name or "position"),)
     if hasattr(positions, "tz_convert") and positions.tz is not None:  # a time-zone aware index
-        positions = positions.tz_convert("UTC").tz_localize(None)
+        return [nw.from_native(positions.to_series(), series_only=True)], ("position",)
     array = np.asarray(positions)
     if array.ndim == 1:
         return [array], ("position",)
@@ -224,21 +233,25 @@ def _columns(positions: Any) -> tuple[list[Any], tuple[str, ...]]:
 
 
 class _Column(NamedTuple):
-    """A column of numbers: floats ("number"), or integer nanoseconds ("date", "span"); which of those are missing."""
+    """A column of numbers: floats (times ""), or integer nanoseconds of a kind of times; which of those are missing."""
 
     values: NDArray[Any]
-    kind: str
+    times: str
     missing: Mask
 
 
 def _read_column(column: Any, name: str) -> _Column:
     """Read one column."""
+    zoned = (
+        isinstance(column, nw.Series) and isinstance(column.dtype, nw.Datetime) and column.dtype.time_zone is not None
+    )
     if isinstance(column, nw.Series):
-        if isinstance(column.dtype, nw.Datetime) and column.dtype.time_zone is not None:
+        if zoned:
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         column = column.to_numpy()
     values = np.asarray(column)
     if values.dtype == object:
+        zoned = any(getattr(item, "tzinfo", None) is not None for item in values.tolist())
         values = _from_objects(values, name)
     if values.dtype.kind == "M":
         stamps = values.astype("datetime64[ns]")
@@ -249,10 +262,10 @@ def _read_column(column: Any, name: str) -> _Column:
                 f"positions ({name}) holds {values[wrapped[0]]} in row {wrapped[0]}, outside the years 1678 to 2261 that "
                 "nanoseconds reach; use numbers, such as years"
             )
-        return _Column(stamps.astype(np.int64), "date", missing)
+        return _Column(stamps.astype(np.int64), ZONED_DATES if zoned else LOCAL_DATES, missing)
     if values.dtype.kind == "m":
         spans = values.astype("timedelta64[ns]")
-        return _Column(spans.astype(np.int64), "span", np.isnat(spans))
+        return _Column(spans.astype(np.int64), SPANS, np.isnat(spans))
     if values.dtype.kind == "c":
         raise ValueError(f"positions ({name}) holds complex numbers; positions must be real")
     if values.dtype.kind not in "biuf":
@@ -261,7 +274,7 @@ def _read_column(column: Any, name: str) -> _Column:
             "timedeltas (convert text first, for example with pandas.to_datetime)"
         )
     numbers = values.astype(np.float64)
-    return _Column(numbers, "number", np.isnan(numbers))
+    return _Column(numbers, "", np.isnan(numbers))
 
 
 def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
@@ -269,6 +282,8 @@ def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
     items = [None if is_missing(item) else item for item in values.tolist()]
     known = [item for item in items if item is not None]
     if known and all(isinstance(item, datetime.date) for item in known):
+        if len({getattr(item, "tzinfo", None) is None for item in known}) > 1:
+            raise ValueError(f"positions ({name}) mixes {LOCAL_DATES} and with one; convert them")
         plain = [
             item.astimezone(datetime.UTC).replace(tzinfo=None)
             if isinstance(item, datetime.datetime) and item.tzinfo is not None
@@ -290,17 +305,19 @@ def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
 def _measure_time(read: list[_Column], names: tuple[str, ...], origin: int | None) -> Table:
     """Turn dates into seconds after the origin: the first date of a fit, kept for later data."""
     out = []
-    for values, kind, missing in read:
-        if kind == "date":
+    for values, times, missing in read:
+        if times == SPANS:
+            values = np.where(missing, np.nan, values / 1e9)
+        elif times:
             if origin is None:
                 known = values[~missing]
                 origin = int(known.min()) if known.size else 0
             values = np.where(missing, np.nan, (np.where(missing, origin, values) - origin) / 1e9)
-        elif kind == "span":
-            values = np.where(missing, np.nan, values / 1e9)
         out.append(values)
-    dated = tuple(column.kind != "number" for column in read)
-    return Table(np.column_stack(out) if out else np.zeros((0, 0)), names, dated, origin)
+    dated = tuple(bool(column.times) for column in read)
+    kinds = {column.times for column in read if column.times}
+    values = np.column_stack(out) if out else np.zeros((0, 0))
+    return Table(values, names, dated, origin, times=kinds.pop() if len(kinds) == 1 else "")
 
 
 def is_missing(label: Any) -> bool:
