@@ -1,6 +1,7 @@
 """What a labelling is worth: the nats that write it down, and tails that do not take rows far off for a cluster."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from mcgta.selection.scoring.scored_labelling import (
 )
 from mcgta.selection.scoring.scoring_data import ScoringData
 from mcgta.selection.scoring.tails import GAUSSIAN, STUDENT_T, Tails
+from mcgta.selection.search import max_evidence
 
 INDEPENDENT = np.zeros(2, dtype=np.int64)
 
@@ -236,3 +238,17 @@ def test_what_clusters_are_called_does_not_matter_and_empty_numbers_are_left_out
     assert found.log_evidence(by_place=True) == pytest.approx(
         found.log_evidence() - (found.label_nats_by_place - found.label_nats)
     )
+
+
+# ------------------------------------------------------------------------------------------------ evidence that is no number
+
+
+@pytest.mark.parametrize("nats", [math.nan, math.inf, -math.inf])
+def test_evidence_that_is_no_number_is_behind_all_other_and_never_chosen(nats):
+    rng = np.random.default_rng(0)
+    scored = score(make_scoring_data(rng.normal(size=(40, 2))), np.zeros(40, dtype=np.int64))
+    broken = replace(scored, whitening_nats=nats)
+    assert broken.log_evidence() == -math.inf
+    assert max_evidence([broken, scored], 1.0) is scored
+    with pytest.raises(ValueError, match="the evidence of no labelling is a finite number"):
+        max_evidence([broken], 1.0)
