@@ -159,3 +159,9 @@ def test_a_column_that_is_called_as_a_flag_can_be_typed_as_it_is_printed(capsys)
     assert command[-3:] == ["--features", "a,b", "--features=--json"]
     assert main(["look", *command[2:]]) == 0
     assert "features  a,b --json" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flag", ["--time", "--position", "--features", "--ignore"])
+def test_a_flag_that_names_nothing_is_refused_and_not_ignored(flag, capsys):
+    assert main(["look", write("a.csv", rows("t,v", 30, "{k},{odd}")), flag, ""]) == 2
+    assert capsys.readouterr().err == f"mcgta: {flag} '' names no column\n  a.csv has t, v\n"

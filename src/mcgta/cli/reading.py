@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcgta.files.observations import FileObservations
     from mcgta.files.problems import AmbiguousRoles
     from mcgta.files.table import FileTable, Roles
-    from mcgta.provenance import Provenance
+    from mcgta.observations.provenance import Provenance
 
 ROLE_FLAGS = ("time", "lon", "lat", "x", "y", "z", "position", "group", "features", "crs")
 """Flags that say what columns are, in the order in which they are printed."""
@@ -125,21 +125,24 @@ def given_roles(options: argparse.Namespace, table: FileTable) -> Roles:
 
     single = {name: getattr(options, name) for name in ("lon", "lat", "x", "y", "z", "group", "crs")}
     return Roles(
-        time=_split(options.time, table),
-        position=_split(options.position, table),
-        features=tuple(name for text in options.features or () for name in _split(text, table)),
-        ignored={name: "" for text in options.ignore or () for name in _split(text, table)},
+        time=_split("time", options.time, table),
+        position=_split("position", options.position, table),
+        features=tuple(name for text in options.features or () for name in _split("features", text, table)),
+        ignored={name: "" for text in options.ignore or () for name in _split("ignore", text, table)},
         **single,
     )
 
 
-def _split(text: str | None, table: FileTable) -> tuple[str, ...]:
+def _split(flag: str, text: str | None, table: FileTable) -> tuple[str, ...]:
     """Return the columns that a flag names: one where there is a column of that name, else those between commas."""
     if text is None:
         return ()
     if text in table.columns:
         return (text,)
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    names = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not names:
+        raise usage_error(f"--{flag} {text!r} names no column", f"{table.name} has {', '.join(table.columns)}")
+    return names
 
 
 def say_columns(table: FileTable) -> str:
@@ -190,7 +193,7 @@ def position_roles(roles: Roles) -> dict[str, list[str]]:
 
 def make_provenance(data: Input, missing_rule: str, command: str) -> Provenance:
     """Return where the observations of a fit came from."""
-    from mcgta.provenance import Provenance
+    from mcgta.observations.provenance import Provenance
 
     return Provenance(
         name=data.table.name,
@@ -249,7 +252,7 @@ def settle_missing(data: Input, rule: str, screen: Screen, hint: str = MISSING_H
 @contextmanager
 def settled_missing() -> Iterator[None]:
     """Leave out what the library says of missing values, by numbers of rows: it has been said by lines of the file."""
-    from mcgta.missing import MissingValueWarning
+    from mcgta.observations.missing import MissingValueWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MissingValueWarning)
