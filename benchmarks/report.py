@@ -28,7 +28,7 @@ from mcgta import MCGTA
 from mcgta.datasets import make_series
 from mcgta.fit import Fit
 from mcgta.labelling import Labelling
-from mcgta.observations import sort_observations
+from mcgta.observations.observations import sort_observations
 from mcgta.positions.reading import read_positions
 from mcgta.report import write_report
 from measuring.usage import own_peak

@@ -16,7 +16,7 @@ from overview_picture import draw_overview
 
 from mcgta import MCGTA
 from mcgta.datasets import Sample, make_series
-from mcgta.palette import cluster_colors
+from mcgta.drawing.palette import cluster_colors
 from mcgta.runtime.types import Array
 from mcgta.stages.dissimilarity.compare import compare_models
 

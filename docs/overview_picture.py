@@ -13,7 +13,7 @@ from matplotlib.patches import ConnectionPatch, Ellipse, Rectangle
 
 from mcgta import MCGTA
 from mcgta.datasets import Sample
-from mcgta.palette import cluster_color
+from mcgta.drawing.palette import cluster_color
 from mcgta.runtime.types import Array
 
 INK = "#222222"

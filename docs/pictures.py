@@ -10,7 +10,7 @@ import numpy as np
 
 from mcgta import MCGTA
 from mcgta.datasets import make_regions, make_series
-from mcgta.palette import cluster_colors
+from mcgta.drawing.palette import cluster_colors
 
 mpl.use("Agg")
 

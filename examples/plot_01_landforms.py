@@ -26,7 +26,7 @@ from matplotlib.colors import LightSource, ListedColormap
 from matplotlib.patches import Patch
 
 from mcgta import MCGTA
-from mcgta.palette import cluster_colors
+from mcgta.drawing.palette import cluster_colors
 
 SIDE = 10  # heights along a side of a square
 METRES_PER_DEGREE = 111_200

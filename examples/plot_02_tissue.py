@@ -23,7 +23,7 @@ from skimage.color import rgb2hed
 from skimage.data import immunohistochemistry
 
 from mcgta import MCGTA
-from mcgta.palette import cluster_colors
+from mcgta.drawing.palette import cluster_colors
 
 PIXELS = 10
 picture = immunohistochemistry()

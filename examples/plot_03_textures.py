@@ -22,7 +22,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from mcgta import MCGTA
-from mcgta.palette import cluster_colors
+from mcgta.drawing.palette import cluster_colors
 
 SIDE = 16  # pixels along a side of a square
 photographs = np.stack([data.brick(), data.grass(), data.gravel()]).astype(float)

@@ -20,7 +20,7 @@ from matplotlib import pyplot as plt
 from vega_datasets import local_data
 
 from mcgta import MCGTA
-from mcgta.palette import cluster_color
+from mcgta.drawing.palette import cluster_color
 
 BRANCHES = [
     "construction",

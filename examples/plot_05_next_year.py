@@ -19,7 +19,7 @@ from matplotlib import pyplot as plt
 from vega_datasets import local_data
 
 from mcgta import MCGTA
-from mcgta.palette import cluster_color
+from mcgta.drawing.palette import cluster_color
 
 weather = local_data.seattle_weather().set_index("date")
 weather["swing"] = weather["temp_max"] - weather["temp_min"]

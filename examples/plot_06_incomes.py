@@ -21,7 +21,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import ListedColormap
 
 from mcgta import MCGTA
-from mcgta.palette import cluster_colors
+from mcgta.drawing.palette import cluster_colors
 
 with open(libpysal.examples.get_path("usjoin.csv"), newline="") as file:
     table = list(csv.reader(file))

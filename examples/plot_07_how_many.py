@@ -19,7 +19,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import ListedColormap
 
 from mcgta import MCGTA, plot, stability
-from mcgta.palette import cluster_colors
+from mcgta.drawing.palette import cluster_colors
 
 table = sm.datasets.macrodata.load_pandas().data
 time = (table["year"] + (table["quarter"] - 1) / 4).to_numpy()[1:]

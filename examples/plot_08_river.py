@@ -16,7 +16,7 @@ import statsmodels.api as sm
 from matplotlib import pyplot as plt
 
 from mcgta import MCGTA
-from mcgta.palette import cluster_color
+from mcgta.drawing.palette import cluster_color
 
 river = sm.datasets.nile.load_pandas().data
 model = MCGTA().fit(river[["volume"]], positions=river["year"])

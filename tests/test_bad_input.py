@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from mcgta import MCGTA, GaussianMixturePrior, read_positions
 from mcgta.datasets import make_fields, make_gestures, make_regions, make_series
-from mcgta.features import warn_of_identifiers
+from mcgta.observations.features import warn_of_identifiers
 from mcgta.settings import RULES
 from mcgta.stages import LocalModels
 

@@ -1,8 +1,8 @@
-"""Makes the coastlines of the package: ``python tools/coastlines.py FOLDER`` writes ``src/mcgta/coastlines_*.gz``.
+"""Makes the coastlines of the package: ``python tools/coastlines.py FOLDER`` writes ``src/mcgta/drawing/coastlines_*.gz``.
 
 FOLDER holds ``land-110m.json`` and ``land-50m.json`` of the npm package world-atlas 2.0.2 (``npm pack world-atlas@2.0.2``): the
 land of Natural Earth 4.1 (https://www.naturalearthdata.com), which is in the public domain, as TopoJSON.
-The same files give the same bytes. :mod:`mcgta.coastlines` reads the result and describes its form.
+The same files give the same bytes. :mod:`mcgta.drawing.coastlines` reads the result and describes its form.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mcgta.coastlines import FILES, STEPS_PER_DEGREE
+from mcgta.drawing.coastlines import FILES, STEPS_PER_DEGREE
 
-PACKAGE = Path(__file__).parents[1] / "src" / "mcgta"
+PACKAGE = Path(__file__).parents[1] / "src" / "mcgta" / "drawing"
 SOURCES = {"110m": "land-110m.json", "50m": "land-50m.json"}
 EDGE_DEGREES = 0.002
 """Points nearer than this to the antimeridian or the south pole lie on the edge of the flat map."""
@@ -66,7 +66,7 @@ def varints(values: Iterable[int]) -> bytes:
 
 
 def encode(pieces: list[Steps]) -> bytes:
-    """Return the file of pieces of coast, in the form that :mod:`mcgta.coastlines` describes."""
+    """Return the file of pieces of coast, in the form that :mod:`mcgta.drawing.coastlines` describes."""
     sizes = [len(piece) for piece in pieces]
     moves: Steps = np.asarray(np.diff(np.concatenate(pieces), axis=0, prepend=0), dtype=np.int64)
     values = moves.T.ravel().tolist()

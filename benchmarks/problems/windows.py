@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mcgta import read_positions
-from mcgta.observations import Observations, sort_observations
+from mcgta.observations.observations import Observations, sort_observations
 from mcgta.runtime.parallel import threads
 from mcgta.stages import find_neighborhoods, fit_local_models
 from mcgta.stages.local_models import LocalModels

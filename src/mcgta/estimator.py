@@ -9,16 +9,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mcgta.description import Description, describe
-from mcgta.features import text_column_names
 from mcgta.fit import Fit
 from mcgta.fitted_attributes import FittedAttributes
 from mcgta.fitting import fit_observations
-from mcgta.frames import CallerFrame
 from mcgta.inference.pair_test import GoodnessOfFit, PairTest, goodness_of_fit, p_values, pair_test
-from mcgta.missing import complete_rows
-from mcgta.observations import align_positions, read_features, report_other_columns
+from mcgta.observations.features import text_column_names
+from mcgta.observations.frames import CallerFrame
+from mcgta.observations.missing import complete_rows
+from mcgta.observations.observations import align_positions, read_features, report_other_columns
+from mcgta.observations.provenance import Provenance
 from mcgta.plot.overview import overview
-from mcgta.provenance import Provenance
 from mcgta.refit import labels_for, labels_with, refit
 from mcgta.report import write_report
 from mcgta.runtime.archive import Archived

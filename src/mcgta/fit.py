@@ -21,8 +21,9 @@ from mcgta.clustering.tree_anchors import TreeAnchors
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.inference.significance import Significance
 from mcgta.labelling import Labelling, describe_clusters
-from mcgta.missing import Missing
-from mcgta.observations import Observations
+from mcgta.observations.missing import Missing
+from mcgta.observations.observations import Observations
+from mcgta.observations.provenance import Provenance
 from mcgta.pipeline import (
     Prepared,
     StageCache,
@@ -35,7 +36,6 @@ from mcgta.pipeline import (
 )
 from mcgta.positions.positions import Positions
 from mcgta.positions.surroundings import Surroundings
-from mcgta.provenance import Provenance
 from mcgta.runtime.cached import cached_property
 from mcgta.runtime.config import get_config
 from mcgta.runtime.types import Array, Index, Labels

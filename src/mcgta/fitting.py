@@ -17,7 +17,7 @@ from mcgta.clustering.labels import number_by_first_member
 from mcgta.clustering.membership import Membership
 from mcgta.fit import Fit
 from mcgta.labelling import Labelling, describe_clusters
-from mcgta.missing import CompleteRows
+from mcgta.observations.missing import CompleteRows
 from mcgta.pipeline import (
     Prepared,
     StageCache,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mcgta.clustering.membership import Membership
-from mcgta.observations import Observations
+from mcgta.observations.observations import Observations
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.choice import Choice
 from mcgta.selection.cluster_models import ClusterModels, estimate_cluster_models

@@ -22,7 +22,13 @@ from mcgta.clustering.neighbor_search import NeighborSearch
 from mcgta.clustering.tree_search import TreeSearch
 from mcgta.inference.null_distribution import draw_null
 from mcgta.inference.significance import Significance
-from mcgta.observations import DEFAULT_NEIGHBORS, Observations, check_columns, check_neighbors, sort_observations
+from mcgta.observations.observations import (
+    DEFAULT_NEIGHBORS,
+    Observations,
+    check_columns,
+    check_neighbors,
+    sort_observations,
+)
 from mcgta.positions.metrics import get_metric
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions

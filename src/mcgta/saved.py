@@ -11,12 +11,12 @@ from mcgta.clustering.backend import Backend
 from mcgta.clustering.membership import Membership
 from mcgta.fit import Fit
 from mcgta.labelling import Labelling
-from mcgta.missing import Missing
-from mcgta.observations import MAX_FEATURE, sort_observations
+from mcgta.observations.missing import Missing
+from mcgta.observations.observations import MAX_FEATURE, sort_observations
+from mcgta.observations.provenance import Provenance
 from mcgta.positions.metrics import Metric
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import MAX_COORDINATE
-from mcgta.provenance import Provenance
 from mcgta.runtime.types import Index
 from mcgta.selection.alternatives import Alternative
 from mcgta.selection.choice import CLUSTERER, EVIDENCE, Choice

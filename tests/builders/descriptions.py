@@ -11,7 +11,7 @@ import numpy as np
 from mcgta import MCGTA
 from mcgta.fit import Fit
 from mcgta.labelling import Labelling
-from mcgta.observations import sort_observations
+from mcgta.observations.observations import sort_observations
 from mcgta.positions.reading import read_positions
 
 

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from mcgta.observations import sort_observations
+from mcgta.observations.observations import sort_observations
 from mcgta.positions.reading import read_positions
 from mcgta.stages import (
     compare_models,

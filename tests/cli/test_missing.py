@@ -84,3 +84,22 @@ def test_a_row_without_a_group_is_refused_whatever_the_rule(rule, table, capsys)
     said = capsys.readouterr().err
     assert "car has no value in 1 row, the first in line 2\n  each row needs a group, whatever --missing says" in said
     assert "become noise" not in said
+
+
+@pytest.mark.parametrize("command", ["look", "cluster", "predict"])
+def test_numbers_that_look_like_missing_values_are_noted_with_their_line(command, table, demo, capsys):
+    lines = Path(table).read_text().splitlines()
+    for line in (3, 7):
+        lines[line] = lines[line].rpartition(",")[0] + ",-999"
+    Path("coded.csv").write_text("\n".join(lines) + "\n")
+    arguments = {"look": [], "cluster": ["-o", "a.csv", *QUICK], "predict": [str(demo.model)]}[command]
+    given = [*arguments, "coded.csv"] if command == "predict" else ["coded.csv", *arguments]
+    assert main([command, *given]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "x2 is -999 in 2 rows, the first in line 4, far from all else; if no value is meant, leave these cells empty" in said
+
+
+def test_numbers_among_others_are_no_missing_values(table, capsys):
+    Path("a.csv").write_text("t,v\n" + "".join(f"{k},{k * 37 % 1998 - 999}\n" for k in range(60)))
+    assert main(["look", "a.csv"]) == 0
+    assert "far from all else" not in capsys.readouterr().err

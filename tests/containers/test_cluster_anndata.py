@@ -13,7 +13,7 @@ import scipy.sparse
 
 import mcgta
 from mcgta import MCGTA, config_context
-from mcgta.palette import NOISE_COLOR, cluster_colors
+from mcgta.drawing.palette import NOISE_COLOR, cluster_colors
 
 SETTINGS = {"n_neighbors": 6, "eps": 4.0, "semivariogram": "empirical"}
 ANNDATA_WITH_NEW_PANDAS = pytest.mark.filterwarnings("ignore:The 'mode.chained_assignment' option is deprecated")

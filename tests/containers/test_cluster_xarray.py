@@ -13,7 +13,7 @@ import xarray as xr
 
 import mcgta
 from mcgta import SpaceTime, config_context
-from mcgta.palette import NOISE_COLOR, cluster_color
+from mcgta.drawing.palette import NOISE_COLOR, cluster_color
 
 SETTINGS = {"n_clusters": 2, "n_neighbors": 9, "semivariogram": "empirical"}
 ROWS = 12

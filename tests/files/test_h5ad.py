@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from mcgta.drawing.palette import NOISE_COLOR, cluster_color
 from mcgta.files import FileProblem, guess_roles, make_observations, read_file, write_file
 from mcgta.files.h5ad.reading import MAX_GENES
-from mcgta.palette import NOISE_COLOR, cluster_color
 from mcgta.runtime.config import config_context
 
 N_CELLS = 6

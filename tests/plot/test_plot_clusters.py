@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex, to_rgb
 from builders.descriptions import labelled
 from mcgta import plot
 from mcgta.description import describe
-from mcgta.palette import cluster_color
+from mcgta.drawing.palette import cluster_color
 
 
 def bars(axes):

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from sklearn.metrics import adjusted_rand_score
 
 from mcgta import plot
-from mcgta.palette import NOISE_COLOR, cluster_color
+from mcgta.drawing.palette import NOISE_COLOR, cluster_color
 from mcgta.plot.agreement import MOST_FLOWS, count_flows
 from mcgta.plot.reading import MOST_LABELS
 from naive import plots as naive

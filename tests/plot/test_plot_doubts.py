@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 
 from builders.descriptions import labelled
 from mcgta import plot
-from mcgta.palette import cluster_color
+from mcgta.drawing.palette import cluster_color
 from mcgta.plot.doubts import BAND_POINTS, band_lengths
 from mcgta.validation.stability import Stability
 

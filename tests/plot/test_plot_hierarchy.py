@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 
 from builders.descriptions import labelled
 from mcgta import MCGTA, plot
-from mcgta.palette import cluster_color
+from mcgta.drawing.palette import cluster_color
 from mcgta.plot.branches import LEVELS, grow_branches
 from mcgta.plot.hierarchy import MOST_BRANCHES, MOST_COLUMNS, column_heights
 from naive import plots as naive

@@ -9,9 +9,9 @@ from matplotlib.colors import to_rgb
 
 from builders.descriptions import labelled
 from mcgta import SpaceTime, plot
-from mcgta.palette import cluster_color
-from mcgta.plot.cells import count_cells, deal_out, densest_places, opacity
-from mcgta.plot.frames import MOST_TILES, make_frame, unwrap
+from mcgta.drawing.cells import count_cells, deal_out, densest_places, opacity
+from mcgta.drawing.map_frame import MOST_TILES, make_frame, unwrap
+from mcgta.drawing.palette import cluster_color
 from naive import plots as naive
 
 

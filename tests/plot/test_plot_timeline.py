@@ -12,8 +12,16 @@ from matplotlib.colors import to_rgb
 
 from builders.descriptions import labelled
 from mcgta import plot
-from mcgta.palette import NOISE_COLOR, cluster_color
-from mcgta.plot.time_shares import GAP_STEPS, OWN_SHARE, course, envelope, shares_of_time, stack_shares, wide_stretches
+from mcgta.drawing.palette import NOISE_COLOR, cluster_color
+from mcgta.drawing.time_shares import (
+    GAP_STEPS,
+    OWN_SHARE,
+    course,
+    envelope,
+    shares_of_time,
+    stack_shares,
+    wide_stretches,
+)
 from mcgta.plot.times import MOST_GROUPS, MOST_NUMBERS
 from naive import plots as naive
 

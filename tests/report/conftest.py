@@ -16,7 +16,7 @@ from builders.descriptions import labelled
 from mcgta import MCGTA, SpaceTime
 from mcgta.datasets import make_series
 from mcgta.fit import Fit
-from mcgta.provenance import Provenance
+from mcgta.observations.provenance import Provenance
 from mcgta.report import write_report
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

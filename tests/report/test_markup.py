@@ -9,7 +9,7 @@ import zlib
 import numpy as np
 import pytest
 
-from mcgta.palette import cluster_colors
+from mcgta.drawing.palette import cluster_colors
 from mcgta.report.markup.charts import Chart, line_path
 from mcgta.report.markup.html import element, join, named, plain, table, text
 from mcgta.report.markup.png import indexed_png, shaded_png

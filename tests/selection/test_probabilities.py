@@ -13,7 +13,7 @@ from scipy.special import logsumexp, softmax
 from mcgta import MCGTA, load
 from mcgta.datasets import make_regions, make_series
 from mcgta.kernels.evidence.chances import path_chances, sweep_chances
-from mcgta.observations import sort_observations
+from mcgta.observations.observations import sort_observations
 from mcgta.positions.reading import read_positions
 from mcgta.selection import cluster_models, probabilities
 from mcgta.selection.cluster_models import choose_rows, estimate_cluster_models

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from mcgta import MCGTA, read_positions
 from mcgta.datasets import make_regions
 from mcgta.kernels.evidence.shares import local_shares
-from mcgta.observations import sort_observations
+from mcgta.observations.observations import sort_observations
 from mcgta.selection.region_overlap import OVERLAP_NEIGHBORS, _nearest, resolve_overlap
 from mcgta.selection.scoring.scored_labelling import fit_clusters
 from mcgta.selection.scoring.scoring_data import ScoringData

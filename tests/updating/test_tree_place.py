@@ -14,7 +14,7 @@ from mcgta import MCGTA, GaussianMixturePrior, config_context, load
 from mcgta.clustering.membership import Membership
 from mcgta.clustering.tree_anchors import TreeAnchors
 from mcgta.clustering.tree_search import TreeSearch
-from mcgta.observations import sort_observations
+from mcgta.observations.observations import sort_observations
 from mcgta.positions.metrics import SpaceTime
 from mcgta.positions.reading import read_positions
 from mcgta.positions.surroundings import Surroundings

@@ -403,7 +403,9 @@ def test_resamples_are_measured_by_the_metric_that_the_fit_has_chosen(monkeypatc
     model = clear(metric=SpaceTime(time_scale=100.0)).fit(X, positions=places)
     seen = []
     genuine = resampling.fit_observations
-    monkeypatch.setattr(resampling, "fit_observations", lambda *args: seen.append(args[0].positions.metric) or genuine(*args))
+    monkeypatch.setattr(
+        resampling, "fit_observations", lambda *args: seen.append(args[0].positions.metric) or genuine(*args)
+    )
     stability(model, n_resamples=2)
     assert seen == [SpaceTime(time_scale=100.0, space="haversine")] * 2
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mcgta.observations import sort_observations
+from mcgta.observations.observations import sort_observations
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.types import Array, Mask
 from mcgta.stages.dissimilarity.compare import compare_features, compare_models

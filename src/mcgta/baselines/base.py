@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from mcgta.clustering.labels import number_by_first_member
-from mcgta.observations import align_positions, check_squares, read_features
+from mcgta.observations.observations import align_positions, check_squares, read_features
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.random import draw_seed

@@ -109,8 +109,8 @@ def fit_semivariogram_of(
 ) -> Semivariogram:
     """Estimate the semivariogram of the rows of a file, with plain values for what is left open; nothing is clustered."""
     from mcgta.clustering.backend import Backend
-    from mcgta.missing import complete_rows
-    from mcgta.observations import read_features
+    from mcgta.observations.missing import complete_rows
+    from mcgta.observations.observations import read_features
     from mcgta.pipeline import StageCache, choose_backend_for, prepare, read
     from mcgta.runtime.parallel import threads
     from mcgta.runtime.progress import reporting

@@ -17,14 +17,14 @@ _SHARES_PER_LINE = 8
 
 def noun(model: MCGTA, count: int) -> str:
     """Return what clusters are called by the positions, as so many: states along time, regions in space."""
-    from mcgta.verdict import noun
+    from mcgta.description.verdict import noun
 
     return noun(model.positions_.metric.domain, count)
 
 
 def say_found(model: MCGTA) -> str:
     """Say how many clusters there are and how strong the evidence for them is."""
-    from mcgta.verdict import say_found
+    from mcgta.description.verdict import say_found
 
     return say_found(model.fitted_)
 
@@ -68,7 +68,7 @@ def label_shares(labels: NDArray[Any], n_clusters: int) -> list[float]:
 
 def _share_lines(shares: Sequence[float]) -> list[Text]:
     """Return the numbers of clusters in their colours, and their shares, some to a line."""
-    from mcgta.palette import cluster_color
+    from mcgta.drawing.palette import cluster_color
     from mcgta.runtime.wording import say_share
 
     pieces = [(Styled(f"{k}", f"bold {cluster_color(k)}"), f"  {say_share(share)}") for k, share in enumerate(shares)]
@@ -83,14 +83,14 @@ def _share_lines(shares: Sequence[float]) -> list[Text]:
 
 def say_range(model: MCGTA) -> str:
     """Say in a sentence how far apart observations are related."""
-    from mcgta.verdict import say_range
+    from mcgta.description.verdict import say_range
 
     return say_range(model.fitted_)
 
 
 def found_values(model: MCGTA) -> dict[str, Any]:
     """Return what was found as values for JSON."""
-    from mcgta.verdict import nats_ahead
+    from mcgta.description.verdict import nats_ahead
 
     choice = model.choice_
     semivariogram = model.semivariogram_

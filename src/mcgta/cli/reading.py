@@ -92,7 +92,17 @@ def read_input(options: argparse.Namespace, screen: Screen) -> Input:
     """Read the file of a command, and decide what its columns are."""
     table = read_table(options.file, screen)
     given = given_roles(options, table)
-    return with_roles(options, table, given)
+    data = with_roles(options, table, given)
+    note_placeholders(data, screen)
+    return data
+
+
+def note_placeholders(data: Input, screen: Screen) -> None:
+    """Note numbers of features that look like missing values, such as -999."""
+    from mcgta.files.placeholders import say_placeholders
+
+    for said in say_placeholders(data.table, data.roles.features):
+        screen.note(said)
 
 
 def with_roles(options: argparse.Namespace, table: FileTable, given: Roles) -> Input:

@@ -11,9 +11,9 @@ import numpy as np
 
 from mcgta.containers.omics_features import DEFAULT_PCS, FeatureSource, look_up, read_features
 from mcgta.containers.parameters import make_model
+from mcgta.drawing.palette import NOISE_COLOR, cluster_colors
 from mcgta.estimator import MCGTA
 from mcgta.files.problems import need
-from mcgta.palette import NOISE_COLOR, cluster_colors
 from mcgta.runtime.containers import is_from
 from mcgta.runtime.warnings import warn
 

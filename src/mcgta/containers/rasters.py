@@ -8,9 +8,9 @@ from mcgta.containers.parameters import make_model
 from mcgta.containers.raster_axes import Axes, find_axes, is_time
 from mcgta.containers.raster_cells import Cells, read_cells
 from mcgta.containers.raster_crs import crs_of
+from mcgta.drawing.palette import cluster_color
 from mcgta.estimator import MCGTA
 from mcgta.files.problems import need
-from mcgta.palette import cluster_color
 from mcgta.positions.metrics import get_metric
 from mcgta.positions.tables import Crs
 from mcgta.runtime.containers import is_from

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mcgta.features import looks_like_identifier
 from mcgta.files.problems import FileProblem, say_flag, show
 from mcgta.files.role_guesses import could_be_group, head, head_numbers, is_numeric, words_of
 from mcgta.files.table import FileTable
+from mcgta.observations.features import looks_like_identifier
 
 OWN_COLUMNS = ("cluster", "probability", "is_noise")
 """Columns that mcgta adds to a table."""

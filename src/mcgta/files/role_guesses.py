@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from mcgta.features import MIN_IDENTIFIER_ROWS
 from mcgta.files.delimited.times import clock_nanoseconds
 from mcgta.files.table import Column, FileTable, missing_rows
+from mcgta.observations.features import MIN_IDENTIFIER_ROWS
 from mcgta.positions.degrees import (
     LATITUDE_NAMES,
     LONGITUDE_NAMES,

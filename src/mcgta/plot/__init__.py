@@ -17,7 +17,7 @@ function            what it shows
 ``compare``         how two labellings agree, as a flow from one to the other
 ==================  ====================================================================================
 
-Colours are those of :mod:`mcgta.palette`. The functions are imported when they are first used.
+Colours are those of :mod:`mcgta.drawing.palette`. The functions are imported when they are first used.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mcgta.palette import NOISE_COLOR, cluster_color
+from mcgta.drawing.palette import NOISE_COLOR, cluster_color
 from mcgta.plot.canvas import SMALL_TEXT, bare, new_axes, settle_layout, shorten, size_in_inches, size_in_pixels, write
 from mcgta.plot.reading import labels_of
 from mcgta.runtime.types import Array, Index

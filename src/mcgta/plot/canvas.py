@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcgta.palette import NOISE_COLOR, cluster_color
+from mcgta.drawing.palette import NOISE_COLOR, cluster_color
 from mcgta.runtime.wording import say_share
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mcgta.description.summary import feature_names
+from mcgta.drawing.palette import cluster_color
 from mcgta.fit import Fit
-from mcgta.palette import cluster_color
 from mcgta.plot.canvas import (
     LEGEND_LINE_INCHES,
     LONGEST_NAME,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcgta.palette import cluster_color
+from mcgta.drawing.palette import cluster_color
 from mcgta.plot.canvas import FIGURE_INCHES, add_legend_above, faint, ink, new_axes, remark, settle_layout, wrap, write
 from mcgta.plot.reading import cluster_counts, fit_of, largest_clusters, refuse_no_clusters
 from mcgta.runtime.types import Array

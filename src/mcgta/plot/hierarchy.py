@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcgta.palette import NOISE_COLOR, cluster_color, cluster_colors
+from mcgta.drawing.palette import NOISE_COLOR, cluster_color, cluster_colors
 from mcgta.plot.branches import Branch, grow_branches
 from mcgta.plot.canvas import (
     add_cluster_legend,

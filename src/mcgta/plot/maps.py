@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcgta.coastlines import coastlines
 from mcgta.description.patches import spatial_coordinates
+from mcgta.drawing.cells import CELL_PIXELS, count_cells, deal_out, densest_places, opacity
+from mcgta.drawing.coastlines import coastlines
+from mcgta.drawing.map_frame import METRES_PER_DEGREE, Frame, make_frame
+from mcgta.drawing.palette import NOISE_COLOR, cluster_colors
 from mcgta.fit import Fit
-from mcgta.palette import NOISE_COLOR, cluster_colors
 from mcgta.plot.canvas import (
     SMALL_TEXT,
     add_cluster_legend,
@@ -25,8 +27,6 @@ from mcgta.plot.canvas import (
     tint,
     write,
 )
-from mcgta.plot.cells import CELL_PIXELS, count_cells, deal_out, densest_places, opacity
-from mcgta.plot.frames import METRES_PER_DEGREE, Frame, make_frame
 from mcgta.plot.reading import cluster_shares, fit_of, largest_clusters, refuse_kind
 from mcgta.runtime.wording import say_distance
 

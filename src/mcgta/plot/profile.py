@@ -9,7 +9,7 @@ import numpy as np
 
 from mcgta.description.moments import Moments
 from mcgta.description.summary import feature_names
-from mcgta.palette import cluster_colors
+from mcgta.drawing.palette import cluster_colors
 from mcgta.plot.canvas import (
     SMALL_TEXT,
     add_cluster_legend,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcgta.palette import cluster_color
+from mcgta.drawing.palette import cluster_color
 from mcgta.plot.canvas import FIGURE_INCHES, faint, new_axes, remark, settle_layout, wrap, write
 from mcgta.validation.stability import VERDICTS, Stability
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mcgta.description.description import Spells
 from mcgta.description.spells import count_transitions, describe_spells, find_runs
-from mcgta.palette import cluster_color
+from mcgta.drawing.palette import cluster_color
 from mcgta.plot.canvas import SMALL_TEXT, faint, new_axes, remark, settle_layout, size_in_inches, text_on, tint
 from mcgta.plot.reading import cluster_counts, fit_of, largest_clusters, refuse_kind, refuse_no_clusters
 from mcgta.runtime.types import Array, Index

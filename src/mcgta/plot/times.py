@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mcgta.description.summary import feature_names
+from mcgta.drawing.palette import NOISE_COLOR, cluster_color, cluster_colors
+from mcgta.drawing.series import MOST_GROUPS, Series, list_series
+from mcgta.drawing.time_shares import course, envelope, shares_of_time, stack_shares, wide_stretches
 from mcgta.fit import Fit
-from mcgta.palette import NOISE_COLOR, cluster_color, cluster_colors
 from mcgta.plot.canvas import (
     SMALL_TEXT,
     add_cluster_legend,
@@ -25,8 +27,6 @@ from mcgta.plot.canvas import (
     text_on,
 )
 from mcgta.plot.reading import cluster_shares, fit_of, read_features, refuse_kind
-from mcgta.plot.series import MOST_GROUPS, Series, list_series
-from mcgta.plot.time_shares import course, envelope, shares_of_time, stack_shares, wide_stretches
 from mcgta.runtime.types import Array
 from mcgta.runtime.wording import readable_time_unit, say_number
 

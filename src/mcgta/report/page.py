@@ -8,7 +8,7 @@ from importlib import resources
 
 import numpy as np
 
-from mcgta.palette import NOISE_COLOR, cluster_colors
+from mcgta.drawing.palette import NOISE_COLOR, cluster_colors
 from mcgta.report.markup.html import Markup, element, join, plain, text
 from mcgta.report.pictures.alternatives import Shown, count_numbers, list_shown
 from mcgta.report.pictures.packing import Pack

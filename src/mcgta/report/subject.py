@@ -9,12 +9,12 @@ import numpy as np
 from mcgta.description import Description, describe
 from mcgta.description.moments import Moments
 from mcgta.description.summary import distinguishing_features
+from mcgta.description.verdict import noun
+from mcgta.drawing.palette import NOISE_COLOR, cluster_color
 from mcgta.fit import Fit
-from mcgta.palette import NOISE_COLOR, cluster_color
 from mcgta.report.markup.html import DASH, Markup, element
 from mcgta.runtime.cached import cached_property
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.verdict import noun
 
 MOST_CLUSTERS = 60
 """Clusters that get a card, the largest ones."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mcgta.clustering.labels import number_by_first_member
-from mcgta.observations import Observations
+from mcgta.observations.observations import Observations
 from mcgta.runtime.types import Labels
 from mcgta.selection.auto import Selection
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mcgta.observations import Observations
+from mcgta.observations.observations import Observations
 from mcgta.pipeline import StageCache
 from mcgta.runtime.progress import note
 from mcgta.runtime.types import Index, Labels

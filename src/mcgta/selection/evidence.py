@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mcgta.clustering.labels import number_by_first_member
-from mcgta.features import column_names
-from mcgta.observations import align_positions, check_columns, read_features, sort_observations
+from mcgta.observations.features import column_names
+from mcgta.observations.observations import align_positions, check_columns, read_features, sort_observations
 from mcgta.positions.reading import read_groups, read_positions
 from mcgta.runtime.random import draw_seed
 from mcgta.runtime.rules import INF, Rule, check_value

@@ -11,7 +11,7 @@ import numpy as np
 from mcgta.clustering.backend import Backend
 from mcgta.clustering.labels import small_to_noise
 from mcgta.clustering.linkage import ImpossibleCutError
-from mcgta.observations import Observations
+from mcgta.observations.observations import Observations
 from mcgta.pipeline import Prepared, StageCache, choose_backend_for, cluster, open_search, prepare
 from mcgta.runtime.progress import stage
 from mcgta.runtime.types import Labels

@@ -24,7 +24,7 @@ _MOST_ROWS = 8192  # of a tile
 _LEAST_ROWS = 512
 _ROWS_IN_PROCESSES = 64
 _SINGULAR = 1e-12  # smallest over largest eigenvalue
-# Larger ones could not be squared when models are compared. Features are far smaller (observations.py).
+# Larger ones could not be squared when models are compared. Features are far smaller (observations/observations.py).
 _MAX_MEAN = 1e60
 _MAX_COVARIANCE = _MAX_MEAN**2
 

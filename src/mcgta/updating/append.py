@@ -18,8 +18,8 @@ from mcgta.clustering.tree_search import TreeSearch
 from mcgta.fit import Fit
 from mcgta.fitting import assemble, label_by_clusterer, label_by_evidence
 from mcgta.labelling import Labelling
-from mcgta.missing import CompleteRows, Missing
-from mcgta.observations import Observations, check_columns, sort_observations
+from mcgta.observations.missing import CompleteRows, Missing
+from mcgta.observations.observations import Observations, check_columns, sort_observations
 from mcgta.pipeline import (
     Prepared,
     StageCache,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mcgta.fit import Fit
-from mcgta.imputation import Imputed, impute
-from mcgta.missing import CompleteRows, complete, quiet_positions, read_given
+from mcgta.observations.imputation import Imputed, impute
+from mcgta.observations.missing import CompleteRows, complete, quiet_positions, read_given
 from mcgta.positions.distances import read_distances
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import is_row_order

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mcgta.observations import Observations
+from mcgta.observations.observations import Observations
 from mcgta.positions.distances import read_distances
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import is_row_order, read_positions

@@ -9,7 +9,7 @@ import numpy as np
 
 from mcgta.clustering.membership import Membership
 from mcgta.fit import Fit
-from mcgta.missing import CompleteRows
+from mcgta.observations.missing import CompleteRows
 from mcgta.positions.surroundings import Surroundings
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.model_selection import BaseCrossValidator
 
-from mcgta.observations import align_positions
+from mcgta.observations.observations import align_positions
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.parallel import tiles

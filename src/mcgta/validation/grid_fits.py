@@ -13,7 +13,7 @@ from mcgta.clustering.linkage import SingleLinkage
 from mcgta.clustering.neighbor_search import CachedSearch
 from mcgta.clustering.registry import get_clusterer
 from mcgta.fitting import place_noise
-from mcgta.observations import Observations, sort_observations
+from mcgta.observations.observations import Observations, sort_observations
 from mcgta.pipeline import (
     Prepared,
     StageCache,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mcgta.estimator import MCGTA
 from mcgta.fit import Fit
 from mcgta.fitting import fit_observations
-from mcgta.missing import CompleteRows
+from mcgta.observations.missing import CompleteRows
 from mcgta.runtime.archive import Archived
 from mcgta.runtime.parallel import threads
 from mcgta.runtime.progress import Progress

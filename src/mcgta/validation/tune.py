@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mcgta.estimator import MCGTA
-from mcgta.features import column_names
-from mcgta.missing import MissingValueWarning, complete_rows
-from mcgta.observations import align_positions, check_neighbors, read_features, sort_observations
+from mcgta.observations.features import column_names
+from mcgta.observations.missing import MissingValueWarning, complete_rows
+from mcgta.observations.observations import align_positions, check_neighbors, read_features, sort_observations
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
 from mcgta.runtime.config import config_context, get_config

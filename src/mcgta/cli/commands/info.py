@@ -12,7 +12,7 @@ from mcgta.cli.screen import Screen, Styled
 
 if TYPE_CHECKING:
     from mcgta.estimator import MCGTA
-    from mcgta.provenance import Provenance
+    from mcgta.observations.provenance import Provenance
 
 DESCRIPTION = (
     "Tell what is in a saved model: the file it was made from, its columns, the clusters and what sets them apart, "
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
 
 
 def _show_model(model: MCGTA, screen: Screen) -> None:
-    from mcgta.palette import cluster_color
+    from mcgta.drawing.palette import cluster_color
     from mcgta.runtime.wording import say_share
 
     provenance = model.fitted_.provenance

@@ -18,6 +18,7 @@ from mcgta.cli.reading import (
     Input,
     given_roles,
     named_features,
+    note_placeholders,
     read_table,
     say_columns,
     settle_missing,
@@ -77,6 +78,7 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
         table = read_table(options.file, screen)
         screen.say("read", f"{table.name}: {say_columns(table)}")
         data = with_roles(options, table, _roles(model, options, table))
+        note_placeholders(data, screen)
         model.set_params(n_jobs=options.jobs, progress=progress_of(options))
         settle_missing(data, model.fitted_.asked.missing, screen, _MISSING_HINT)
         labels, strengths = _predict(model, data)

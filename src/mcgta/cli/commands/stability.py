@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
     from mcgta.cli.failures import usage_error
     from mcgta.cli.findings import cluster_shares
     from mcgta.cli.screen import Styled
-    from mcgta.palette import cluster_color
+    from mcgta.drawing.palette import cluster_color
     from mcgta.runtime.wording import say_share
     from mcgta.validation.stability import stability
 

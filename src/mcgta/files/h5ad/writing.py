@@ -9,6 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from mcgta.drawing.palette import cluster_color
 from mcgta.files.delimited.times import in_longest_unit
 from mcgta.files.h5ad.elements import (
     INDEX,
@@ -23,7 +24,6 @@ from mcgta.files.h5ad.elements import (
 )
 from mcgta.files.sources import Source, scratch
 from mcgta.files.table import Column, FileTable, as_objects
-from mcgta.palette import cluster_color
 
 NOISE = -1
 NOISE_CATEGORY = "noise"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.plot.series import Series
+from mcgta.drawing.series import Series
 from mcgta.report.pictures.packing import Pack
 from mcgta.report.pictures.time_axis import TimeAxis
 from mcgta.runtime.types import Array, Index, Mask

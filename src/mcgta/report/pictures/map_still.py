@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from mcgta.palette import N_COLORS, NOISE_COLOR, cluster_colors
+from mcgta.drawing.cells import count_cells, deal_out, opacity
+from mcgta.drawing.map_frame import Frame
+from mcgta.drawing.palette import N_COLORS, NOISE_COLOR, cluster_colors
 from mcgta.plot.canvas import shorten
-from mcgta.plot.cells import count_cells, deal_out, opacity
-from mcgta.plot.frames import Frame
 from mcgta.report.markup.charts import digits, label, line_path, rule, svg
 from mcgta.report.markup.html import Markup, element
 from mcgta.report.markup.png import shaded_png

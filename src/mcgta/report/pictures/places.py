@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mcgta.coastlines import coastlines
 from mcgta.description.patches import spatial_coordinates
-from mcgta.plot.cells import count_cells, densest_places
-from mcgta.plot.frames import Frame, make_frame
+from mcgta.drawing.cells import count_cells, densest_places
+from mcgta.drawing.coastlines import coastlines
+from mcgta.drawing.map_frame import Frame, make_frame
 from mcgta.report.pictures.alternatives import Shown, count_numbers
 from mcgta.report.pictures.packing import Pack
 from mcgta.report.pictures.strips import NOISE

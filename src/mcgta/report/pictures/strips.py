@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.plot.series import Series
-from mcgta.plot.time_shares import GAP_STEPS, shares_of_time
+from mcgta.drawing.series import Series
+from mcgta.drawing.time_shares import GAP_STEPS, shares_of_time
 from mcgta.report.pictures.packing import Pack
 from mcgta.report.pictures.time_axis import TimeAxis
 from mcgta.runtime.types import Array, Index, Labels

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mcgta.drawing.series import DrawnSeries
 from mcgta.fit import Fit
-from mcgta.plot.series import DrawnSeries
 from mcgta.report.markup.ticks import NANOSECONDS_PER_SECOND, Tick, date_ticks, number_ticks, say_tick, say_time
 from mcgta.runtime.types import Array, Index
 from mcgta.runtime.wording import readable_time_unit

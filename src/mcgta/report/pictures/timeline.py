@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mcgta.plot.series import Series, list_series
+from mcgta.drawing.series import Series, list_series
 from mcgta.report.pictures.alternatives import Shown, count_numbers
 from mcgta.report.pictures.courses import MOST_FEATURES, pack_courses
 from mcgta.report.pictures.packing import Pack

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcgta.palette import N_COLORS, NOISE_COLOR, cluster_color, cluster_colors
+from mcgta.drawing.palette import N_COLORS, NOISE_COLOR, cluster_color, cluster_colors
+from mcgta.drawing.series import Series
+from mcgta.drawing.time_shares import envelope, shares_of_time, stack_shares
 from mcgta.plot.canvas import shorten
-from mcgta.plot.series import Series
-from mcgta.plot.time_shares import envelope, shares_of_time, stack_shares
 from mcgta.report.markup.charts import digits, label, line_path, rule, svg
 from mcgta.report.markup.html import Markup, element
 from mcgta.report.markup.png import indexed_png

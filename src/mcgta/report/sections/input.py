@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mcgta.provenance import Provenance
+from mcgta.observations.provenance import Provenance
 from mcgta.report.markup.html import Markup, element, named, table
 from mcgta.report.subject import Subject
 from mcgta.runtime.wording import say_number

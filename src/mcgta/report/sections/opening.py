@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcgta.description.verdict import nats_ahead, say_evidence, say_range, thing
 from mcgta.report.markup.html import Markup, element, join, named
 from mcgta.report.subject import Subject
 from mcgta.runtime.wording import say_number, say_share
 from mcgta.selection.choice import CLUSTERER
-from mcgta.verdict import nats_ahead, say_evidence, say_range, thing
 
 
 def write_opening(subject: Subject) -> Markup:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from mcgta.description.pair_shares import PairShares, count_pairs_within
+from mcgta.description.verdict import thing
 from mcgta.report.markup.charts import Chart, digits, label, rule
 from mcgta.report.markup.html import DASH, Markup, element, table
 from mcgta.report.markup.ticks import number_ticks
 from mcgta.report.subject import Subject
 from mcgta.runtime.wording import readable_distance_unit, say_distance, say_number, say_share
 from mcgta.stages.semivariogram.curve import Semivariogram
-from mcgta.verdict import thing
 
 _CURVE_POINTS = 160
 _DOT_RADII = (1.6, 4.0)

@@ -50,7 +50,7 @@ def coastlines(west: float, south: float, east: float, north: float) -> list[Arr
 
     Examples
     --------
-    >>> from mcgta.coastlines import coastlines
+    >>> from mcgta.drawing.coastlines import coastlines
     >>> len(coastlines(-25, 63, -13, 67)) > 0, len(coastlines(-40, 30, -38, 32))  # Iceland, and the open sea
     (True, 0)
     """
@@ -86,7 +86,7 @@ def _runs(segments: Mask) -> list[tuple[int, int]]:
 @cache
 def _load(scale: str) -> Coast:
     """Read the coastlines of a scale."""
-    packed = resources.files("mcgta").joinpath(FILES[scale]).read_bytes()
+    packed = resources.files("mcgta.drawing").joinpath(FILES[scale]).read_bytes()
     values = _read_varints(gzip.decompress(packed))
     sizes = values[1 : values[0] + 1]
     moves = values[values[0] + 1 :].reshape(2, -1)

@@ -29,7 +29,7 @@ def cluster_color(cluster: int) -> str:
 
     Examples
     --------
-    >>> from mcgta.palette import cluster_color
+    >>> from mcgta.drawing.palette import cluster_color
     >>> cluster_color(0), cluster_color(8), cluster_color(-1)
     ('#0072b2', '#00507d', '#b0b0b0')
     """

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from mcgta.features import (
+from mcgta.observations.features import (
     ALLOW,
     IMPUTE,
     column_names,

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mcgta.features import name_columns
-from mcgta.imputation import Imputed, impute
+from mcgta.observations.features import name_columns
+from mcgta.observations.imputation import Imputed, impute
 from mcgta.positions.distances import read_distance_matrix
 from mcgta.positions.metrics import Metric, get_metric
 from mcgta.positions.positions import Positions

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from mcgta import MCGTA, ArchiveError, load
-from mcgta.provenance import Provenance
+from mcgta.observations.provenance import Provenance
 
 ORIGIN = Provenance(
     name="road.csv",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mcgta.palette import BASE_COLORS, N_COLORS, NOISE_COLOR, cluster_color, cluster_colors
+from mcgta.drawing.palette import BASE_COLORS, N_COLORS, NOISE_COLOR, cluster_color, cluster_colors
 
 # Machado, Oliveira and Fernandes, A physiologically-based model for simulation of color vision deficiency (IEEE TVCG 2009),
 # severity 1.0; they act on linear RGB.

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from mcgta import MCGTA, load, stability, tune
-from mcgta.imputation import NEAREST_OBSERVATIONS, impute
-from mcgta.missing import MissingValueWarning
+from mcgta.observations.imputation import NEAREST_OBSERVATIONS, impute
+from mcgta.observations.missing import MissingValueWarning
 from mcgta.positions.reading import read_positions
 
 GAPS = [3, 45, 100]

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mcgta.coastlines import FILES, coastlines
+from mcgta.drawing.coastlines import FILES, coastlines
 
 
 def meets_view(arc, west, south, east, north):
@@ -76,7 +76,7 @@ def test_callers_cannot_change_the_coast():
 
 def test_the_files_are_small_and_carry_no_time():
     for file, most in (("110m", 14_000), ("50m", 100_000)):
-        packed = resources.files("mcgta").joinpath(FILES[file]).read_bytes()
+        packed = resources.files("mcgta.drawing").joinpath(FILES[file]).read_bytes()
         assert len(packed) < most
         assert packed[4:8] == bytes(4)
 

@@ -1,0 +1,1 @@
+"""What plots and reports share, without matplotlib: colours, coastlines, shares of time, cells and frames of maps."""

@@ -1,0 +1,1 @@
+"""What users pass: features and the rest of a table, read, checked, completed, and put into canonical order."""
