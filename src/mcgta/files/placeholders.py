@@ -31,7 +31,8 @@ def _say(table: FileTable, name: str, number: float) -> str:
     line = table.line_of(int(rows[0]))
     where = f"row {rows[0]}" if line is None else f"line {line}"
     count = f"{rows.size:,} {'row' if rows.size == 1 else 'rows'}"
-    return f"{name} is {number:g} in {count}, the first in {where}, far from all else; if no value is meant, leave these cells empty"
+    found = f"{name} is {number:g} in {count}, the first in {where}, far from all else"
+    return f"{found}; if no value is meant, leave these cells empty"
 
 
 def _is_far(number: float, numbers: Array) -> bool:
