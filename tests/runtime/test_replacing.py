@@ -41,14 +41,37 @@ def test_a_symbolic_link_is_followed(places, tmp_path):
     assert sorted(path.name for path in target.parent.iterdir()) == ["fresh", "model"]
 
 
-@posix
-@pytest.mark.parametrize("path", ["/dev/null", "/dev/stdin", "/dev/fd/0"])
-def test_a_device_is_refused_and_left_alone(path):
+@pytest.fixture
+def device(tmp_path) -> str:
+    """A device that would do no harm were it replaced: the superuser, who could replace /dev/null, gets one of their own."""
+    if os.geteuid() != 0:
+        return "/dev/null"
+    path = tmp_path / "null"
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("the superuser may make no devices here")
+    return str(path)
+
+
+def replaced_elsewhere(path: str) -> str:
+    """Replace a path in a process of its own; return what it says."""
     code = f"from mcgta.runtime.replacing import replacing\nwith replacing({path!r}) as file: file.write(b'x')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, input="", check=False)
-    assert f"path='{path}' is a " in done.stderr
-    assert "it must be a regular file, or the name of a new one" in done.stderr
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, input="", check=False).stderr
+
+
+@posix
+def test_a_device_is_refused_and_left_alone(device):
+    said = replaced_elsewhere(device)
+    assert f"path='{device}' is a device" in said
+    assert "it must be a regular file, or the name of a new one" in said
+    assert stat.S_ISCHR(os.stat(device).st_mode)
+
+
+@posix
+@pytest.mark.parametrize("path", ["/dev/stdin", "/dev/fd/0"])
+def test_an_open_stream_is_refused(path):
+    assert f"path='{path}' is a pipe" in replaced_elsewhere(path)
 
 
 @posix
