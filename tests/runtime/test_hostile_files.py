@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import io
 import json
@@ -27,12 +26,24 @@ def genuine(series, tmp_path_factory):
     return path.read_bytes()
 
 
+@pytest.fixture(scope="module")
+def genuine_evidence(series, tmp_path_factory):
+    """The bytes of a saved estimator whose labels were chosen by evidence."""
+    path = tmp_path_factory.mktemp("evidence") / "model.mcgta"
+    MCGTA(n_neighbors=6, n_clusters=2).fit(series.X, positions=series.positions).save(path)
+    return path.read_bytes()
+
+
+def unpacked(data: bytes):
+    with zipfile.ZipFile(io.BytesIO(data)) as bundle:
+        tree = json.loads(bundle.read("archive.json"))
+        return tree, {name: bundle.read(name) for name in bundle.namelist() if name != "archive.json"}
+
+
 @pytest.fixture
 def opened(genuine):
     """Its tree and its arrays, to be changed and packed again."""
-    with zipfile.ZipFile(io.BytesIO(genuine)) as bundle:
-        tree = json.loads(bundle.read("archive.json"))
-        return copy.deepcopy(tree), {name: bundle.read(name) for name in bundle.namelist() if name != "archive.json"}
+    return unpacked(genuine)
 
 
 @pytest.fixture
@@ -477,6 +488,12 @@ def test_labels_beyond_the_clusters_are_refused(attempt, opened, value):
         ArchiveError, match=r"labels must be clusters 0, 1, \.\.\. without gaps|a cluster that does not exist"
     ):
         attempt(changed(opened, "labels", values=with_last(value)))
+
+
+@pytest.mark.parametrize("value", [3, 120, -2])
+def test_labels_by_evidence_with_a_gap_are_refused(attempt, genuine_evidence, value):
+    with pytest.raises(ArchiveError, match=r"labels must be clusters 0, 1, \.\.\. without gaps"):
+        attempt(changed(unpacked(genuine_evidence), "labels", values=with_last(value)))
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 121])
