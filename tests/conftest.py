@@ -6,7 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from numpy.typing import NDArray
+
+settings.register_profile("no clock", deadline=None)  # no test asserts a time
+settings.load_profile("no clock")
 
 
 class Example(NamedTuple):
