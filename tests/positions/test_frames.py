@@ -339,7 +339,9 @@ KINDS_OF_TIMES = {
 
 @pytest.mark.parametrize("new", KINDS_OF_TIMES)
 @pytest.mark.parametrize("fitted", KINDS_OF_TIMES)
-@pytest.mark.parametrize("make", [pd.Index, pd.Series, lambda times: [*times], lambda times: pl.from_pandas(pd.Series(times))])
+@pytest.mark.parametrize(
+    "make", [pd.Index, pd.Series, lambda times: [*times], lambda times: pl.from_pandas(pd.Series(times))]
+)
 def test_times_of_another_kind_than_those_of_the_fit_are_refused(make, fitted, new):
     before = read_positions(make(KINDS_OF_TIMES[fitted]), 4)
     if new == fitted:
