@@ -71,7 +71,9 @@ def test_a_device_is_refused_and_left_alone(device):
 @posix
 @pytest.mark.parametrize("path", ["/dev/stdin", "/dev/fd/0"])
 def test_an_open_stream_is_refused(path):
-    assert f"path='{path}' is a pipe" in replaced_elsewhere(path)
+    said = replaced_elsewhere(path)
+    assert f"path='{path}' is a pipe" in said
+    assert "it must be a regular file, or the name of a new one" in said
 
 
 @posix
