@@ -73,6 +73,8 @@ LAYERS = [
     ["selection.relabelling", "selection.scoring.overdispersion", "selection.starts", "selection.sampling"],
     ["selection.merging", "selection.noise", "selection.region_overlap"],
     ["selection.search"],
+    ["selection.families.family"],
+    ["selection.families"],
     ["selection.choice", "selection.cluster_models"],
     ["selection.probabilities"],
     ["observations.observations"],

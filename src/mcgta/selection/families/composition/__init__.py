@@ -1,0 +1,1 @@
+"""Regions that differ in their shares of kinds."""

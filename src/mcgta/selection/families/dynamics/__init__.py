@@ -1,0 +1,1 @@
+"""States that differ in how they move."""

@@ -1,0 +1,76 @@
+"""What every family of clusters offers: labellings with their evidence, and models that give rows a density in each cluster."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, Self
+
+from mcgta.positions.positions import Positions
+from mcgta.runtime.types import Array, Index, Labels
+
+
+class Candidate(NamedTuple):
+    """A labelling that a family has found.
+
+    Attributes
+    ----------
+    labels : (N,) clusters 0 ... K - 1 of all observations in canonical order
+    gain : log evidence in nats over that of one cluster, in the family's model; what writing the labels takes is subtracted
+    """
+
+    labels: Labels
+    gain: float
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return int(self.labels.max(initial=0)) + 1
+
+
+class FamilyModels(Protocol):
+    """K clusters of a family, by which new observations are placed and each has probabilities.
+
+    Attributes
+    ----------
+    log_shares : (K,) logs of the clusters' shares of all observations
+    change_cost : nats of a change of label along time
+    agreement : weight of the share of neighbours with the same label, elsewhere
+    reach : rows of a series before and after a row that its density depends on
+    """
+
+    log_shares: Array
+    change_cost: float
+    agreement: float
+    reach: int
+
+    def __len__(self) -> int:
+        """K."""
+
+    def renumbered(self, rank: Index) -> Self:
+        """Return the same with other numbers for the clusters: ``rank`` (K,) is the new one of each."""
+
+    def row_log_densities(self, features: Array, places: Positions) -> Array:
+        """Return the (N, K) log densities of rows (N, d), in canonical order, in each cluster, dependence allowed for."""
+
+
+class FamilySearch(Protocol):
+    """What a family has found in observations, all in canonical order.
+
+    Attributes
+    ----------
+    name : of the family, as the setting ``family`` has it
+    candidates : labellings that were looked at, each once; one cluster is among them, with a gain of 0
+    best : the candidate that the family would choose
+    """
+
+    name: str
+    candidates: tuple[Candidate, ...]
+    best: Candidate
+
+    def gain(self, labels: Labels) -> float:
+        """Return the log evidence of any labelling over that of one cluster."""
+
+    def describe(self, labels: Labels) -> str:
+        """Say in words what the clusters of a labelling differ in."""
+
+    def models(self, labels: Labels) -> FamilyModels:
+        """Estimate the clusters of a labelling; -1 is noise and has no part in them."""

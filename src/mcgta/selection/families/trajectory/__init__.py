@@ -1,0 +1,1 @@
+"""Records that follow different curves."""
