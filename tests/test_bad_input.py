@@ -15,7 +15,7 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering
 from sklearn.exceptions import NotFittedError
 
 from mcgta import MCGTA, GaussianMixturePrior, read_positions
-from mcgta.datasets import make_fields, make_gestures, make_regions, make_series
+from mcgta.datasets import make_fields, make_gestures, make_mixed_regions, make_regions, make_series
 from mcgta.observations.features import warn_of_identifiers
 from mcgta.settings import RULES
 from mcgta.stages import LocalModels
@@ -147,7 +147,9 @@ def test_few_rows_in_order_are_not_reported(series):
     MCGTA(n_neighbors=6, eps=4.0, semivariogram="empirical").fit(np.column_stack([series.X[:49], ROWS[:49]]))
 
 
-@pytest.mark.parametrize("make", [make_series, make_regions, make_fields, partial(make_gestures, 40)])
+@pytest.mark.parametrize(
+    "make", [make_series, make_regions, make_fields, make_mixed_regions, partial(make_gestures, 40)]
+)
 def test_data_of_our_own_are_not_reported(make):
     data = make(random_state=0)
     warn_of_identifiers(np.asarray(data.X).reshape(-1, np.shape(data.X)[-1]), None)

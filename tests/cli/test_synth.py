@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mcgta.cli import main
-from mcgta.datasets import make_regions, make_series
+from mcgta.datasets import make_mixed_regions, make_regions, make_series
 
 
 def made(capsys, *arguments: str) -> list[list[str]]:
@@ -23,7 +23,9 @@ def test_a_series_has_its_time_and_features_and_no_truth(capsys):
     assert [row[0] for row in rows] == [str(k) for k in range(1, 51)]
 
 
-@pytest.mark.parametrize(("kind", "make"), [("series", make_series), ("regions", make_regions)])
+@pytest.mark.parametrize(
+    ("kind", "make"), [("series", make_series), ("regions", make_regions), ("mixed", make_mixed_regions)]
+)
 def test_the_numbers_are_those_of_the_library(kind, make, capsys):
     _, *rows = made(capsys, kind, "--rows", "80", "--clusters", "2", "--features", "3", "--seed", "5", "--truth")
     expected = make(80, n_clusters=2, n_features=3, random_state=5)
@@ -36,6 +38,12 @@ def test_the_numbers_are_those_of_the_library(kind, make, capsys):
 def test_other_knobs_are_set_by_name(capsys):
     given = ["--set", "n_segments=4", "--set", "segment_lengths=10,10", "--set", "repeats=yes", "--set", "tails=none"]
     assert len(made(capsys, *given)) == 1 + 200
+
+
+def test_mixed_regions_along_time_have_a_column_of_times(capsys):
+    header, *rows = made(capsys, "mixed", "--rows", "30", "--features", "2", "--set", "layout=series")
+    assert header == ["t", "x0", "x1"]
+    assert rows[29][0] == "30"
 
 
 def test_the_same_arguments_give_the_same_bytes(tmp_path, capsys):
@@ -54,6 +62,7 @@ def test_the_same_arguments_give_the_same_bytes(tmp_path, capsys):
         (["--set", "n_clusters=3"], 2, "use --clusters"),
         (["--rows", "10", "--set", "n_segments=3"], 2, "give one of them"),
         (["regions", "--set", "segment_lengths=3,4"], 2, "regions have no parameter 'segment_lengths'"),
+        (["mixed", "--set", "layout=rings"], 2, "layout must be one of 'layers', 'patches', 'series'"),
         (["-o", "demo.parquet"], 2, "synth writes CSV"),
         (["-o", "nowhere/demo.csv"], 4, "there is no folder"),
     ],

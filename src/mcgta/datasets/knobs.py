@@ -13,10 +13,14 @@ _COUNT = Rule(integer=(1, INF))
 _POSITIVE = Rule(real=(0, INF), above=True)
 _NOT_NEGATIVE = Rule(real=(0, INF))
 
+LAYOUTS = ("layers", "patches", "series")
+"""How regions of mixed kinds lie: one above the other, as scattered cells of a square, or as segments along time."""
+
 SINGLE: dict[str, Rule] = {
     "n_samples": Rule(integer=(1, INF), none=True),
     "n_clusters": _COUNT,
     "n_features": _COUNT,
+    "n_kinds": _COUNT,
     "batch": _COUNT,
     "block_size": _COUNT,
     "noise": _NOT_NEGATIVE,
@@ -30,6 +34,9 @@ SINGLE: dict[str, Rule] = {
     "extent": _POSITIVE,
     "spacing": _NOT_NEGATIVE,
     "concentration": _POSITIVE,
+    "size_concentration": _POSITIVE,
+    "layout": Rule(words=LAYOUTS),
+    "gradient": Rule(flag=True),
     "length": _POSITIVE,
     "nugget": Rule(real=(0, 1)),
     "boundary": _NOT_NEGATIVE,

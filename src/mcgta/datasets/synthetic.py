@@ -18,6 +18,7 @@ from dataclasses import fields
 from typing import Any
 
 from mcgta.datasets.knobs import SINGLE
+from mcgta.datasets.mixed_regions import MixedRegionsRecipe
 from mcgta.datasets.regions import RegionsRecipe
 from mcgta.datasets.sample import Sample, cut, gather
 from mcgta.datasets.series import SeriesRecipe
@@ -186,14 +187,32 @@ def stream_regions(n_samples: int | None = None, *, block_size: int = BLOCK, **k
     return _stream(RegionsRecipe(n_samples=n_samples, **knobs), block_size)
 
 
-def _check_names(function: str, knobs: dict[str, Any], recipe: type[SeriesRecipe | RegionsRecipe]) -> None:
+def stream_mixed_regions(n_samples: int = 2000, *, block_size: int = BLOCK, **knobs: Any) -> Iterator[Sample]:
+    """Make the observations of :func:`make_mixed_regions` block by block, in memory that does not grow with their number.
+
+    Put together, the blocks are the same as ``make_mixed_regions(n_samples, **knobs)``, to the last bit, whatever their size,
+    but without the kinds.
+
+    Parameters
+    ----------
+    n_samples : number of observations
+    block_size : rows of a block; the last has what is left
+    knobs : those of :func:`make_mixed_regions`
+    """
+    _check_names("stream_mixed_regions", knobs, MixedRegionsRecipe)
+    return _stream(MixedRegionsRecipe(n_samples=n_samples, **knobs), block_size)
+
+
+def _check_names(
+    function: str, knobs: dict[str, Any], recipe: type[SeriesRecipe | RegionsRecipe | MixedRegionsRecipe]
+) -> None:
     known = [field.name for field in fields(recipe)]
     for name, value in knobs.items():
         if name not in known:
             raise TypeError(f"{name}={value!r} is not allowed: {function} takes {', '.join(known)} and block_size")
 
 
-def _stream(recipe: SeriesRecipe | RegionsRecipe, block_size: int) -> Iterator[Sample]:
+def _stream(recipe: SeriesRecipe | RegionsRecipe | MixedRegionsRecipe, block_size: int) -> Iterator[Sample]:
     check_value("block_size", block_size, SINGLE["block_size"])
     covariances, pieces = recipe.begin()
     return cut(pieces, covariances, block_size)

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Make a table with known clusters, to try things on: a series of sensor readings whose state changes from time to "
-    "time, or a map of overlapping regions. The clusters differ in how features vary together, as in the paper's "
-    "synthetic data. The same arguments give the same bytes."
+    "time, a map of overlapping regions, or a map of regions that are mixtures of kinds. The clusters of the first two "
+    "differ in how features vary together, as in the paper's synthetic data, those of the third in their shares of kinds. "
+    "The same arguments give the same bytes."
 )
 EXAMPLES = (
     "mcgta synth -o demo.csv",
@@ -40,26 +41,30 @@ class Recipe(NamedTuple):
 
     Attributes
     ----------
-    positions : names of the columns of positions
-    position_format : how they are written
     stream : name of the function of :mod:`mcgta.datasets` that makes it
+    knobs : module and name of the class that has its parameters
     """
 
-    positions: tuple[str, ...]
-    position_format: str
     stream: str
+    knobs: tuple[str, str]
 
 
 RECIPES = {
-    "series": Recipe(("t",), "%d", "stream_series"),
-    "regions": Recipe(("x", "y"), "%.6g", "stream_regions"),
+    "series": Recipe("stream_series", ("mcgta.datasets.series", "SeriesRecipe")),
+    "regions": Recipe("stream_regions", ("mcgta.datasets.regions", "RegionsRecipe")),
+    "mixed": Recipe("stream_mixed_regions", ("mcgta.datasets.mixed_regions", "MixedRegionsRecipe")),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument(
-        "kind", metavar="KIND", nargs="?", choices=tuple(RECIPES), default="series", help="series (default) or regions"
+        "kind",
+        metavar="KIND",
+        nargs="?",
+        choices=tuple(RECIPES),
+        default="series",
+        help="series (default), regions or mixed",
     )
     group = parser.add_argument_group("table")
     group.add_argument(
@@ -78,7 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=name_and_value,
-        help="any other parameter of mcgta.datasets.make_series or make_regions, such as segment_lengths=20,60",
+        help="any other parameter of mcgta.datasets.make_series, make_regions or make_mixed_regions, such as "
+        "segment_lengths=20,60",
     )
     output = parser.add_argument_group("output")
     add_table_flag(output, "CSV to write; standard output by default")
@@ -93,11 +99,9 @@ def run(options: argparse.Namespace, screen: Screen) -> None:
         raise usage_error(f"-o {target}: synth writes CSV; name a file that ends in .csv")
     check_targets({"the table": target}, {}, force=options.force)
     blocks = _make(options)
-    recipe = RECIPES[options.kind]
     with writing(target), _opened(target) as file:
-        n_rows = _write(file, blocks, recipe, truth=options.truth)
+        n_rows, columns = _write(file, blocks, truth=options.truth)
     if target != STANDARD:
-        columns = [*recipe.positions, *_feature_names(options.features), *(["truth"] if options.truth else [])]
         screen.say_written(f"{target}: {n_rows:,} rows, columns {', '.join(columns)}", _next_command(options))
 
 
@@ -133,13 +137,13 @@ def _make(options: argparse.Namespace) -> Iterator[Sample]:
 def _read_knob(name: str, text: str, kind: str) -> Any:
     """Return the value of a setting that a text stands for."""
     from dataclasses import fields
+    from importlib import import_module
 
     from mcgta.datasets.knobs import PAIRS, SINGLE
-    from mcgta.datasets.regions import RegionsRecipe
-    from mcgta.datasets.series import SeriesRecipe
     from mcgta.runtime.rules import INF, Rule
 
-    known = [field.name for field in fields({"series": SeriesRecipe, "regions": RegionsRecipe}[kind])]
+    module, recipe = RECIPES[kind].knobs
+    known = [field.name for field in fields(getattr(import_module(module), recipe))]
     if name not in known:
         raise usage_error(
             f"{kind} have no parameter {name!r}{nearest(name, known)}", f"parameters are {', '.join(known)}"
@@ -153,21 +157,24 @@ def _feature_names(count: int) -> list[str]:
     return [f"x{k}" for k in range(count)]
 
 
-def _write(file: IO[str], blocks: Iterable[Sample], recipe: Recipe, *, truth: bool) -> int:
-    """Write the blocks as CSV with numbers of six digits; return the number of rows."""
+def _write(file: IO[str], blocks: Iterable[Sample], *, truth: bool) -> tuple[int, list[str]]:
+    """Write the blocks as CSV with numbers of six digits; return the number of rows and the names of columns."""
     import numpy as np
 
     n_rows = 0
+    names: list[str] = []
     for block in blocks:
         count, width = block.X.shape
+        along_time = block.positions.ndim == 1
         if n_rows == 0:
-            names = [*recipe.positions, *_feature_names(width), *(["truth"] if truth else [])]
+            names = [*(["t"] if along_time else ["x", "y"]), *_feature_names(width), *(["truth"] if truth else [])]
             file.write(",".join(names) + "\n")
-        line = ",".join([recipe.position_format] * len(recipe.positions) + ["%.6g"] * width + ["%d"] * truth) + "\n"
+        formats = ["%d"] if along_time else ["%.6g", "%.6g"]
+        line = ",".join(formats + ["%.6g"] * width + ["%d"] * truth) + "\n"
         parts = [block.positions.reshape(count, -1), block.X, *([block.labels[:, None]] if truth else [])]
         file.writelines(line % tuple(row) for row in np.column_stack(parts).tolist())
         n_rows += count
-    return n_rows
+    return n_rows, names
 
 
 @contextmanager
