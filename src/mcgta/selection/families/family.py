@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple, Protocol, Self
 
 from mcgta.positions.positions import Positions
+from mcgta.runtime.archive import Archived
 from mcgta.runtime.types import Array, Index, Labels
 
 
@@ -26,17 +28,19 @@ class Candidate(NamedTuple):
         return int(self.labels.max(initial=0)) + 1
 
 
-class FamilyModels(Protocol):
-    """K clusters of a family, by which new observations are placed and each has probabilities.
+class FamilyModels(Archived, ABC):
+    """K clusters of a family, by which new observations are placed and each has probabilities; a frozen dataclass.
 
     Attributes
     ----------
+    n_features : of the observations that the clusters were estimated from
     log_shares : (K,) logs of the clusters' shares of all observations
     change_cost : nats of a change of label along time
     agreement : weight of the share of neighbours with the same label, elsewhere
     reach : rows of a series before and after a row that its density depends on
     """
 
+    n_features: int
     log_shares: Array
     change_cost: float
     agreement: float
@@ -44,10 +48,13 @@ class FamilyModels(Protocol):
 
     def __len__(self) -> int:
         """K."""
+        return int(self.log_shares.size)
 
+    @abstractmethod
     def renumbered(self, rank: Index) -> Self:
         """Return the same with other numbers for the clusters: ``rank`` (K,) is the new one of each."""
 
+    @abstractmethod
     def row_log_densities(self, features: Array, places: Positions) -> Array:
         """Return the (N, K) log densities of rows (N, d), in canonical order, in each cluster, dependence allowed for."""
 
