@@ -114,6 +114,11 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         Which labels are taken. "none": the clusterer's. "noise": the clusterer's, its noise given to the clusters that it suits
         best. "all": refined ones, in which every observation with a model has a cluster. "auto": the clusterer's or refined
         ones, by their evidence, where there is a search; refined ones beyond 50,000 observations.
+    family : {"auto", "level", "dynamics", "trajectory", "composition"}, default="auto"
+        What refined clusters differ in. "level": level and covariance, one Gaussian a cluster. "dynamics": how observations
+        move along time, by period, wave form or damping. "trajectory": the curve that a record follows from its beginning,
+        where ``groups`` are repeated records or a series is made of them. "composition": the shares of kinds in a region,
+        where each kind is a Gaussian found without position. "auto": the family with the most evidence.
     missing : {"error", "drop", "impute"}, default="error"
         What is done with rows that have a missing feature or position. "error" refuses them. "drop" leaves them out: they
         keep their place with the label -1 and probability 0, and ``failed_`` says why. "impute" fills in missing features,
@@ -174,6 +179,7 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         min_samples: int | str = Settings.min_samples,
         min_cluster_size: int | str | None = Settings.min_cluster_size,
         refine: str = Settings.refine,
+        family: str = Settings.family,
         missing: str = Settings.missing,
         n_jobs: int | None = Settings.n_jobs,
         random_state: Any = Settings.random_state,
@@ -199,6 +205,7 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         self.min_samples = min_samples
         self.min_cluster_size = min_cluster_size
         self.refine = refine
+        self.family = family
         self.missing = missing
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -238,10 +245,10 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
 
         Local models, semivariogram, and the table of dissimilarities or the tree are used again. ``params`` may be ``beta``,
         ``margin``, ``penalty``, ``clusterer``, ``eps``, ``min_samples``, ``min_cluster_size``, ``n_clusters``, ``refine``,
-        ``n_jobs`` and ``progress``. What was searched for stays as it was chosen. Without a change of these labels are the
-        same, to the last; with other settings of the loss or the clusterer they are the clusterer's, and a warning says so
-        where they were chosen by evidence before. ``local_models`` takes the place of those of the fit; the semivariogram is
-        then estimated anew.
+        ``family``, ``n_jobs`` and ``progress``. What was searched for stays as it was chosen. Without a change of these labels
+        are the same, to the last; with other settings of the loss or the clusterer they are the clusterer's, and a warning
+        says so where they were chosen by evidence before. ``local_models`` takes the place of those of the fit; the
+        semivariogram is then estimated anew.
         """
         check_is_fitted(self)
         return self._with_fit(refit(self._fit, params, local_models), self._frame)

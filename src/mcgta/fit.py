@@ -42,6 +42,8 @@ from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.alternatives import Alternative
 from mcgta.selection.choice import Choice
 from mcgta.selection.cluster_models import ClusterModels
+from mcgta.selection.families.family import FamilyModels
+from mcgta.selection.families.registry import LEVEL
 from mcgta.selection.probabilities import membership_probabilities
 from mcgta.settings import Settings
 from mcgta.stages.dissimilarity.compare import sampling_error
@@ -173,6 +175,11 @@ class Fit:
             replace(each, labels=None if each.labels is None else self.to_user(each.labels))
             for each in self.alternatives
         )
+
+    @property
+    def family(self) -> str:
+        """What clusters differ in; level and covariance where nothing was chosen."""
+        return LEVEL if self.choice is None else self.choice.family
 
     @property
     def labels(self) -> Labels:
@@ -360,7 +367,7 @@ class Derived:
 
     @cached_property
     def cluster_models(self) -> ClusterModels | None:
-        """Models of the clusters, whatever made the labels."""
+        """Gaussian models of the clusters, whatever made the labels."""
         fit = self._fit
         if isinstance(fit.labelling.rule, ClusterModels):
             return fit.labelling.rule
@@ -368,11 +375,17 @@ class Derived:
             return None
         return describe_clusters(fit.data, fit.labelling.labels, fit.choice)
 
+    @property
+    def placing_models(self) -> ClusterModels | FamilyModels | None:
+        """Models of the clusters that observations have probabilities by: those of the rule, or Gaussians."""
+        rule = self._fit.labelling.rule
+        return rule if isinstance(rule, FamilyModels) else self.cluster_models
+
     @cached_property
     def probabilities(self) -> Array:
         """(N, K) in canonical order."""
         fit = self._fit
-        models = self.cluster_models if fit.labelling.n_clusters > 1 else None
+        models = self.placing_models if fit.labelling.n_clusters > 1 else None
         return membership_probabilities(fit.data.X, fit.data.positions, fit.labelling.labels, models)
 
     @cached_property

@@ -13,6 +13,7 @@ from mcgta.clustering.membership import Membership
 from mcgta.fit import Fit
 from mcgta.runtime.methods import with_threads_and_progress
 from mcgta.runtime.types import Array, Index
+from mcgta.selection.families.family import FamilyModels
 
 
 def _read_off(text: str, read: Callable[[Fit], Any]) -> Any:
@@ -68,6 +69,10 @@ class FittedAttributes:
         '"noise" beyond 50,000 observations, and after ``append`` to labels of the clusterer. ``print(model.choice_)``.',
         lambda fit: fit.choice,
     )
+    family_ = _read_off(
+        'What clusters differ in: "level", "dynamics", "trajectory" or "composition"; see the parameter ``family``.',
+        lambda fit: fit.family,
+    )
     alternatives_ = _read_off(
         "The best labelling of each number of clusters that the search looked at, fewest first; see :meth:`labels_for`.",
         lambda fit: fit.user_alternatives,
@@ -77,8 +82,12 @@ class FittedAttributes:
         lambda fit: fit.changed_share,
     )
     cluster_models_ = _read_off(
-        "Models of the clusters: centres, covariances, dependence and tails; None without clusters.",
+        "Gaussian models of the clusters: centres, covariances, dependence and tails; None without clusters.",
         lambda fit: fit.derived.cluster_models,
+    )
+    family_models_ = _read_off(
+        "Models of clusters that differ in another way than in level and covariance; None for others.",
+        lambda fit: fit.labelling.rule if isinstance(fit.labelling.rule, FamilyModels) else None,
     )
     local_models_ = _read_off(
         "LocalModels of the observations, in the units of X; None for a dissimilarity of features.",

@@ -34,6 +34,8 @@ from mcgta.runtime.warnings import warn
 from mcgta.selection.alternatives import list_alternatives
 from mcgta.selection.auto import Selection, select_where_open
 from mcgta.selection.choice import CLUSTERER, EVIDENCE, ChoiceWarning
+from mcgta.selection.cluster_models import ClusterModels
+from mcgta.selection.families.family import FamilyModels
 from mcgta.selection.noise import assign_noise
 from mcgta.settings import Settings
 
@@ -73,8 +75,12 @@ def fit_observations(given: CompleteRows, names: Any, asked: Settings) -> Fit:
 def label_by_evidence(prepared: Prepared, selection: Selection) -> Labelling:
     """Take the labels of the search, and estimate models of their clusters; observations without a model are noise."""
     labels = prepared.spread_out(number_by_first_member(selection.labels[prepared.comparable]))
+    rule: ClusterModels | FamilyModels | None
     with stage("cluster models"):
-        rule = describe_clusters(prepared.data, labels, selection.choice, selection.overlap)
+        if selection.family is None:
+            rule = describe_clusters(prepared.data, labels, selection.choice, selection.overlap)
+        else:
+            rule = selection.family.models(labels)
     eps = prepared.options.eps if prepared.settings.clustering_algorithm.takes_options else None
     return Labelling(labels, EVIDENCE, rule, np.nan if eps is None else eps)
 

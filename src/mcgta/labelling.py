@@ -11,6 +11,7 @@ from mcgta.observations.observations import Observations
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.choice import Choice
 from mcgta.selection.cluster_models import ClusterModels, estimate_cluster_models
+from mcgta.selection.families.family import FamilyModels
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,14 +22,15 @@ class Labelling:
     ----------
     labels : (N,) clusters in canonical order, -1 for noise
     source : "clusterer", or "evidence" where they are those of cluster models
-    rule : by which new observations are placed: densities or cluster models; None where no feature varies
+    rule : by which new observations are placed: densities, or models of Gaussian clusters or of those of another family; None
+        where no feature varies
     eps : the radius of the clusterer, NaN where it has none
     ordering, reachability : (R,) of OPTICS, over the rows that can be compared; None for others
     """
 
     labels: Labels
     source: str
-    rule: Membership | ClusterModels | None
+    rule: Membership | ClusterModels | FamilyModels | None
     eps: float = np.nan
     ordering: Index | None = None
     reachability: Array | None = None

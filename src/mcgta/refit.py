@@ -61,7 +61,7 @@ def refit(fit: Fit, params: dict[str, Any], local_models: Any) -> Fit:
 def _search(fit: Fit, settings: Settings, changed: list[str], cache: StageCache) -> Selection | None:
     """Search for labels by evidence, where they are asked for, or where another number or choice of labels is."""
     forced = settings.refine == "all" or settings.n_clusters != "auto"
-    if settings.wants_clusterer or not (forced or {"refine", "n_clusters"} & set(changed)):
+    if settings.wants_clusterer or not (forced or {"refine", "n_clusters", "family"} & set(changed)):
         return None
     return select_where_open(settings, fit.data, cache)
 

@@ -21,6 +21,7 @@ from mcgta.runtime.types import Index
 from mcgta.selection.alternatives import Alternative
 from mcgta.selection.choice import CLUSTERER, EVIDENCE, Choice
 from mcgta.selection.cluster_models import ClusterModels
+from mcgta.selection.families.family import FamilyModels
 from mcgta.settings import RULES, SEARCHED, Settings, names_of
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.prior import MixturePrior
@@ -43,7 +44,7 @@ PARTS: dict[str, tuple[type, ...]] = {
     "margin": (float, int),
     "labels": (np.ndarray,),
     "source": (str,),
-    "rule": (Membership, ClusterModels, _NONE),
+    "rule": (Membership, ClusterModels, FamilyModels, _NONE),
     "eps": (float, int),
     "ordering": (np.ndarray, _NONE),
     "reachability": (np.ndarray, _NONE),
@@ -259,6 +260,8 @@ def _check_labels(state: dict[str, Any]) -> None:
         if not np.array_equal(rule.labels, labels[anchors]):
             raise ValueError("the rule and the labels disagree on the clusters of core observations")
     if isinstance(rule, ClusterModels) and (len(rule) != size or rule.columns.max(initial=-1) >= _columns(state)):
+        raise ValueError("the rule has other clusters or features than the observations")
+    if isinstance(rule, FamilyModels) and (len(rule) != size or rule.n_features != _columns(state)):
         raise ValueError("the rule has other clusters or features than the observations")
 
 

@@ -20,6 +20,7 @@ from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.positions.metrics import METRICS, Metric
 from mcgta.runtime.cached import cached_property
 from mcgta.runtime.rules import INF, Rule, check_value, read_level
+from mcgta.selection.families.registry import FAMILIES, LEVEL
 from mcgta.stages.covariance import COVARIANCES, DEFAULT_ALPHA, CovarianceEstimator, get_covariance
 from mcgta.stages.dissimilarity.kind import Kind
 from mcgta.stages.dissimilarity.registry import DISSIMILARITIES, get_dissimilarity, names_where
@@ -107,6 +108,7 @@ class Settings:
         "auto", Rule(words=("auto",), integer=(1, INF), none=True), "clustering", None
     )
     refine: str = _setting("auto", Rule(words=REFINEMENTS), "labels")
+    family: str = _setting("auto", Rule(words=Names(("auto", LEVEL), FAMILIES)), "labels")
     missing: str = _setting("error", Rule(words=MISSING), "reading")
     n_jobs: int | None = _setting(None, Rule(integer=(-INF, INF), none=True), "work")
     random_state: Any = _setting(0, _RANDOM, "models")
@@ -252,6 +254,11 @@ def _check_together(settings: Settings) -> None:
                     f"compares {kind.compares} and fits no local models"
                 )
     check_bins(settings.bins, None)
+    if settings.wants_clusterer and settings.family not in ("auto", LEVEL):
+        raise ValueError(
+            f"family={settings.family!r} and refine={settings.refine!r} cannot both be set: labels are then the clusterer's, "
+            "which knows no families; leave one of them at 'auto'"
+        )
     if settings.n_clusters != "auto" and settings.wants_clusterer and settings.eps != "auto":
         raise ValueError(
             f"eps={settings.eps!r} and n_clusters={settings.n_clusters!r} cannot both be set with refine={settings.refine!r}: "

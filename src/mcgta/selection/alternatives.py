@@ -38,19 +38,19 @@ def list_alternatives(data: Observations, selection: Selection, names: Any) -> t
     """
     count = len(data.positions)
     listed: list[Alternative] = []
-    for scored in selection.others:
+    taken = int(selection.labels.max()) + 1
+    for considered in selection.others:
         labels = None
         difference = "all observations are one cluster"
-        if scored is selection.best:
-            labels = number_by_first_member(selection.labels)
-        elif scored.n_clusters == 1:
+        if considered.n_clusters == 1:
             labels = np.zeros(count, dtype=np.int64)
-        elif scored.labels.size == count:
-            labels = number_by_first_member(scored.labels)
-        if scored.n_clusters > 1:
+        elif considered.n_clusters == taken:
+            labels = number_by_first_member(selection.labels)
+        elif considered.labels.size == count:
+            labels = number_by_first_member(considered.labels)
+        if considered.n_clusters > 1:
             difference = tell_difference(data, listed[-1].labels, labels, names)
-        log_evidence = scored.log_evidence(selection.choice.overdispersion)
-        listed.append(Alternative(scored.n_clusters, log_evidence, labels, difference))
+        listed.append(Alternative(considered.n_clusters, considered.log_evidence, labels, difference))
     return tuple(listed)
 
 

@@ -11,10 +11,13 @@ from mcgta.pipeline import StageCache
 from mcgta.runtime.progress import note
 from mcgta.runtime.types import Index, Labels
 from mcgta.runtime.warnings import warn
-from mcgta.selection.choice import CLOSE_NATS, CLUSTERER, EVIDENCE, Choice, Contenders, make_choice
-from mcgta.selection.sampling import MAX_CHOSEN_ON_ALL_ROWS
+from mcgta.selection.choice import CLOSE_NATS, CLUSTERER, EVIDENCE, Choice, Considered, Contenders, make_choice
+from mcgta.selection.families.choosing import FamilyChoice, LevelAnswer, choose_family
+from mcgta.selection.families.family import FamilySearch
+from mcgta.selection.families.registry import LEVEL, FamilyInput
+from mcgta.selection.sampling import MAX_CHOSEN_ON_ALL_ROWS, scored_rows
 from mcgta.selection.scoring.feature_scale import varying_columns
-from mcgta.selection.scoring.scored_labelling import ScoredLabelling, score
+from mcgta.selection.scoring.scored_labelling import score
 from mcgta.selection.search import SearchResult, search
 from mcgta.selection.trials import Trial, Trials
 from mcgta.settings import SEARCHED, Settings
@@ -34,17 +37,17 @@ class Selection:
     choice : what was chosen, and why
     labels : (N,) those of the search, in canonical order, whether they are taken or not
     overlap : neighbours by which these were found where regions overlap; 0 where they do not
-    best : the labelling of the search, scored
-    others : the best labelling of each number of clusters that was looked at, fewest first; one cluster and ``best`` are among
-        them
+    family : the search of the family that the labels are of; None for Gaussian clusters
+    others : the best labelling of each number of clusters that was looked at, fewest first; one cluster and that of ``labels``
+        are among them
     """
 
     settings: Settings
     choice: Choice
     labels: Labels
     overlap: int
-    best: ScoredLabelling
-    others: tuple[ScoredLabelling, ...]
+    family: FamilySearch | None
+    others: tuple[Considered, ...]
 
 
 def asks_for_search(settings: Settings) -> bool:
@@ -52,7 +55,9 @@ def asks_for_search(settings: Settings) -> bool:
 
     A radius has a meaning for one loss only, so setting it leaves nothing open.
     """
-    if settings.refine == "all" or (settings.n_clusters != "auto" and not settings.wants_clusterer):
+    if settings.refine == "all" or settings.family not in ("auto", LEVEL):
+        return True
+    if settings.n_clusters != "auto" and not settings.wants_clusterer:
         return True
     return (
         settings.clustering_algorithm.takes_options
@@ -106,11 +111,36 @@ def select(settings: Settings, data: Observations, cache: StageCache) -> Selecti
         trial = Trials(settings, data, scoring_data, result, cache).best(one)
     source = choose_source(settings, result, trial)
     chosen = settings.having(**({"n_neighbors": data.n_neighbors} if trial is None else trial.settings)).plain()
-    best_by_number = {scored.n_clusters: scored for scored in (*result.others, one, best)}
-    others = tuple(best_by_number[number] for number in sorted(best_by_number))
-    contenders = Contenders(scoring_data, result, one, None if trial is None else trial.scored, others, source, wanted)
+    given = FamilyInput(data.X, data.positions, scoring_data, result, data.seed, refined_number)
+    level = LevelAnswer(given, one, scored_rows(data.positions, data.seed))
+    family = choose_family(level, LEVEL if settings.wants_clusterer else settings.family)
+    if family.search is not None or family.sets_aside:
+        source = EVIDENCE
+    considered = list_considered(level, family)
+    contenders = Contenders(level, None if trial is None else trial.scored, considered, source, family, wanted)
     choice = make_choice(contenders, {name: getattr(chosen, name) for name in SEARCHED})
-    return Selection(chosen, choice, result.labels, result.overlap, best, others)
+    overlap = 0 if family.search is not None or family.sets_aside else result.overlap
+    return Selection(chosen, choice, family.labels, overlap, family.search, considered)
+
+
+def list_considered(level: LevelAnswer, family: FamilyChoice) -> tuple[Considered, ...]:
+    """List the best labelling of each number of clusters that was looked at in the family of the labels, fewest first."""
+    result = level.given.result
+    overdispersion = result.overdispersion
+    one_evidence = level.one.log_evidence(overdispersion)
+    if family.search is not None:
+        listed = {
+            each.n_clusters: Considered(each.n_clusters, one_evidence + each.gain, each.labels)
+            for each in family.others
+        }
+        size = int(family.labels.max()) + 1
+        listed[size] = Considered(size, one_evidence + family.gain, family.labels)
+    else:
+        listed = {
+            scored.n_clusters: Considered(scored.n_clusters, scored.log_evidence(overdispersion), scored.labels)
+            for scored in (*result.others, level.one, result.best)
+        }
+    return tuple(listed[number] for number in sorted(listed))
 
 
 def choose_source(settings: Settings, result: SearchResult, trial: Trial | None) -> str:

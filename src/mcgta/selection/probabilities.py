@@ -10,6 +10,7 @@ from mcgta.kernels.simd.compiled import native
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.cluster_models import ClusterModels, cluster_shares
+from mcgta.selection.families.family import FamilyModels
 from mcgta.selection.relabelling import POTTS_NEIGHBORS
 from mcgta.selection.sampling import LABELLED_AT_A_TIME_ROWS
 from mcgta.selection.scoring.neighbor_graph import LISTED_NEIGHBORS, nearest_neighbors
@@ -21,7 +22,7 @@ _OVERLAP_STEPS = 20
 
 
 def membership_probabilities(
-    features: Array, places: Positions, labels: Labels, clusters: ClusterModels | None
+    features: Array, places: Positions, labels: Labels, clusters: ClusterModels | FamilyModels | None
 ) -> Array:
     """Return the (N, K) probabilities of clusters 0 ... K - 1 for observations in canonical order, given a labelling.
 
@@ -38,6 +39,8 @@ def membership_probabilities(
         return np.ones((labels.size, size))
     if clusters is None:
         return np.tile(cluster_shares(labels), (labels.size, 1))
+    if isinstance(clusters, FamilyModels):
+        return family_probabilities(clusters, features, places, labels)
     if clusters.mixed:
         return softmax_rows(clusters.log_densities(features) + clusters.log_shares)
     if places.is_chain:
@@ -60,6 +63,29 @@ def forward_backward(clusters: ClusterModels, features: Array, places: Positions
     probabilities = np.empty((count, len(clusters)))
     path_chances(stay, enter, places.group_starts, clusters.change_cost, probabilities)
     return probabilities
+
+
+def family_probabilities(
+    clusters: FamilyModels, features: Array, places: Positions, labels: Labels, *, certain: bool = False
+) -> Array:
+    """Return probabilities by the models of a family: over all paths along series, by a mean field elsewhere; -1 is no label.
+
+    With ``certain`` labels that are there have probability one throughout, and others are to be found.
+    """
+    log_densities = native(clusters.row_log_densities(features, places))
+    if places.is_chain:
+        if certain:
+            keep_to(log_densities, labels)
+        probabilities = np.empty(log_densities.shape)
+        path_chances(log_densities, log_densities, places.group_starts, clusters.change_cost, probabilities)
+        return probabilities
+    near = nearest_neighbors(places, LISTED_NEIGHBORS + 1)[0]
+    forbid_absent_clusters(log_densities, near, labels)
+    if certain:
+        keep_to(log_densities, labels)
+    beside = native(near[:, :POTTS_NEIGHBORS], np.int64)
+    first = _with_labels(softmax_rows(log_densities.copy()), labels)
+    return iterate_mean_field(log_densities, beside, clusters.agreement, first)
 
 
 def mean_field(

@@ -55,6 +55,17 @@ def sample_rows(
     return rows, replace(places.take(rows), groups=groups, group_names=np.arange(groups[-1] + 1))
 
 
+def searched_rows(places: Positions, seed: int) -> tuple[Index, Positions]:
+    """Return the rows that a search looks at, and their positions: all, or a sample that grows with their number."""
+    size = min(max(MIN_SAMPLE_ROWS, len(places) // ROWS_PER_SAMPLED_ROW), MAX_SAMPLE_ROWS)
+    return sample_rows(places, seed, size=size)
+
+
+def scored_rows(places: Positions, seed: int) -> Index:
+    """Return the rows whose evidence a search chooses by: all, or those that it looks at where there are very many."""
+    return np.arange(len(places)) if len(places) <= MAX_CHOSEN_ON_ALL_ROWS else searched_rows(places, seed)[0]
+
+
 def nearest_rows(places: Positions, rows: Index) -> Index:
     """Return which of some rows is nearest to each row, within its group if there is any."""
     if places.points is not None:

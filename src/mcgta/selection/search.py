@@ -16,11 +16,8 @@ from mcgta.selection.relabelling import RELABEL_STEPS, Relabeller, absorb_small
 from mcgta.selection.sampling import (
     LABELLED_AT_A_TIME_ROWS,
     MAX_CHOSEN_ON_ALL_ROWS,
-    MAX_SAMPLE_ROWS,
-    MIN_SAMPLE_ROWS,
-    ROWS_PER_SAMPLED_ROW,
     nearest_rows,
-    sample_rows,
+    searched_rows,
 )
 from mcgta.selection.scoring.overdispersion import BLOCK_ROWS, estimate_overdispersion
 from mcgta.selection.scoring.scored_labelling import ScoredLabelling, fit_clusters, row_log_densities, score
@@ -103,8 +100,7 @@ def search(
     the best labelling of each number of clusters to all, and chooses among these; of more than ``MAX_CHOSEN_ON_ALL_ROWS`` it
     chooses on the sample. With ``n_clusters`` only labellings with that many clusters can be chosen.
     """
-    size = min(max(MIN_SAMPLE_ROWS, len(places) // ROWS_PER_SAMPLED_ROW), MAX_SAMPLE_ROWS)
-    rows, part = sample_rows(places, seed, size=size)
+    rows, part = searched_rows(places, seed)
     with stage("neighbours"):
         scoring_data = ScoringData.of(features[rows], part, seed=seed)
     candidates = find_candidates(scoring_data, seed, n_clusters)

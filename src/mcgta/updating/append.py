@@ -40,6 +40,7 @@ from mcgta.runtime.types import Array, Index, Labels, Mask
 from mcgta.runtime.warnings import warn
 from mcgta.selection.auto import select
 from mcgta.selection.choice import EVIDENCE
+from mcgta.selection.families.registry import LEVEL
 from mcgta.settings import Settings
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
@@ -95,7 +96,8 @@ def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) ->
     selection = None
     if fit.labelling.source == EVIDENCE:
         # Labels are searched for on all observations, with the settings as they were chosen.
-        asked = fit.settings.having(refine="all", n_clusters=fit.asked.n_clusters)
+        family = fit.asked.family if fit.family == LEVEL else fit.family
+        asked = fit.settings.having(refine="all", n_clusters=fit.asked.n_clusters, family=family)
         selection = select(asked, data, StageCache())
         labelling = label_by_evidence(prepared, selection)
     else:

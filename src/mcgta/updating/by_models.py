@@ -15,7 +15,8 @@ from mcgta.kernels.simd.compiled import native
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.cluster_models import ClusterModels
-from mcgta.selection.probabilities import keep_to, mean_field, softmax_rows
+from mcgta.selection.families.family import FamilyModels
+from mcgta.selection.probabilities import family_probabilities, keep_to, mean_field, softmax_rows
 
 
 class Placed(NamedTuple):
@@ -45,7 +46,7 @@ class SeriesContext:
         return np.unique(np.concatenate(rows))
 
 
-def place_by_models(clusters: ClusterModels, X: Array, places: Positions, labels: Labels) -> Placed:
+def place_by_models(clusters: ClusterModels | FamilyModels, X: Array, places: Positions, labels: Labels) -> Placed:
     """Place observations that have no label yet, -2; those of the fit have a cluster, or -1 for noise.
 
     ``X`` (N, d) and ``places`` are of observations of the fit and new ones, in any order.
@@ -54,7 +55,9 @@ def place_by_models(clusters: ClusterModels, X: Array, places: Positions, labels
     features = X[order]
     positions = places.take(order)
     held = native(np.maximum(labels[order], -1), np.int64)
-    if clusters.mixed:
+    if isinstance(clusters, FamilyModels):
+        assigned, chances = _by_family(clusters, features, positions, held)
+    elif clusters.mixed:
         chances = softmax_rows(clusters.log_densities(features) + clusters.log_shares)
         assigned = chances.argmax(axis=1)
     elif positions.is_chain:
@@ -77,4 +80,16 @@ def _along(clusters: ClusterModels, features: Array, positions: Positions, held:
     best_path(stay, enter, positions.group_starts, clusters.change_cost, labels)
     chances = np.empty(stay.shape)
     path_chances(stay, enter, positions.group_starts, clusters.change_cost, chances)
+    return labels, chances
+
+
+def _by_family(clusters: FamilyModels, features: Array, positions: Positions, held: Labels) -> tuple[Labels, Array]:
+    """Return the likeliest labels by the models of a family, and probabilities; known labels are kept to."""
+    chances = family_probabilities(clusters, features, positions, held, certain=True)
+    if not positions.is_chain:
+        return np.asarray(chances.argmax(axis=1)), chances
+    densities = native(clusters.row_log_densities(features, positions))
+    keep_to(densities, held)
+    labels = np.empty(held.size, dtype=np.int64)
+    best_path(densities, densities, positions.group_starts, clusters.change_cost, labels)
     return labels, chances

@@ -14,6 +14,7 @@ from mcgta.positions.surroundings import Surroundings
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.selection.cluster_models import ClusterModels
+from mcgta.selection.families.family import FamilyModels
 from mcgta.selection.scoring.neighbor_graph import LISTED_NEIGHBORS
 from mcgta.updating.by_density import place_by_density
 from mcgta.updating.by_models import Placed, SeriesContext, place_by_models
@@ -54,13 +55,14 @@ def _place(fit: Fit, given: CompleteRows, labels: Labels, strengths: Array, *, w
     """Fill in the labels and strengths of observations, whose values are all known."""
     new = read_new(fit.data.positions, given.X, given.positions, given.groups)
     rule = fit.labelling.rule
-    if isinstance(rule, ClusterModels):
+    if isinstance(rule, (ClusterModels, FamilyModels)):
         joined, placed = _place_by_models(fit, rule, new)
         labels[joined.fresh] = placed.labels
         strengths[joined.fresh] = placed.probabilities[np.arange(placed.labels.size), placed.labels]
         if joined.fresh.size:
             features = joined.stacked(fit.data, fit.settings.lags)[joined.around.size :]
-            warn_of_unlike(rule, fit.labelling.labels, features, placed.labels, given.numbers[joined.fresh])
+            if isinstance(rule, ClusterModels):
+                warn_of_unlike(rule, fit.labelling.labels, features, placed.labels, given.numbers[joined.fresh])
     elif isinstance(rule, Membership):
         if fit.settings.dissimilarity_kind.compares == "rows":
             raise ValueError(
@@ -89,7 +91,7 @@ def predict_probabilities(fit: Fit, X: Array, positions: Any, groups: Any) -> Ar
     if count == 0:
         return given.spread_out(probabilities, 0.0)
     new = read_new(fit.data.positions, given.X, given.positions, given.groups)
-    models = fit.derived.cluster_models
+    models = fit.derived.placing_models
     if size > 1 and models is not None:
         joined, placed = _place_by_models(fit, models, new)
         probabilities[joined.fresh] = placed.probabilities
@@ -98,15 +100,20 @@ def predict_probabilities(fit: Fit, X: Array, positions: Any, groups: Any) -> Ar
     return given.spread_out(probabilities, 0.0)
 
 
-def _place_by_models(fit: Fit, rule: ClusterModels, new: New) -> tuple[Joined, Placed]:
+def _place_by_models(fit: Fit, rule: ClusterModels | FamilyModels, new: New) -> tuple[Joined, Placed]:
     """Join new observations to those of the fit that stand near them, and place them by cluster models."""
     positions = fit.data.positions
     reach = max(LISTED_NEIGHBORS, fit.settings.lags)
+    overlap = 0
+    if isinstance(rule, FamilyModels):
+        reach = max(reach, rule.reach)
+    else:
+        overlap = rule.overlap
     context: SeriesContext | Surroundings | None = None
     if positions.is_chain:
         context = SeriesContext(positions, reach)
     elif positions.kind is not None:
-        context = fit.derived.surroundings(max(reach, rule.overlap) + 1, fit.settings.lags)
+        context = fit.derived.surroundings(max(reach, overlap) + 1, fit.settings.lags)
     joined = join_new(fit.data, new, context)
     labels = np.r_[fit.labelling.labels[joined.around], np.full(joined.fresh.size, _NEW)]
     if joined.fresh.size == 0:

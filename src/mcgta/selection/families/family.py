@@ -67,11 +67,20 @@ class FamilySearch(Protocol):
     name : of the family, as the setting ``family`` has it
     candidates : labellings that were looked at, each once; one cluster is among them, with a gain of 0
     best : the candidate that the family would choose
+    one_gain : log evidence in nats of one cluster of this family over one Gaussian, in the same rows; 0 where the family
+        models another aspect of them
     """
 
     name: str
     candidates: tuple[Candidate, ...]
     best: Candidate
+    one_gain: float
+
+    def contenders(self) -> tuple[Candidate, ...]:
+        """Return the candidates that are worth comparing with other families, with borders as they will be."""
+
+    def value(self, candidate: Candidate, level_gain: float) -> float:
+        """Return nats over one cluster, given those that the same labels gain as Gaussian clusters."""
 
     def gain(self, labels: Labels) -> float:
         """Return the log evidence of any labelling over that of one cluster."""

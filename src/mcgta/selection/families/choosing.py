@@ -1,0 +1,164 @@
+"""Which family the labels are of: the best labelling of each family, on one scale.
+
+The scale is nats over one cluster. Families that model another aspect of the observations than level and covariance, such as
+how they move, add what they gain to what the same labels gain there: each aspect is either shared by all clusters, and gains
+nothing, or differs between them. Families that model the same aspect by other means, such as curves, are compared with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mcgta.runtime.cached import cached_property
+from mcgta.runtime.progress import stage
+from mcgta.runtime.types import Index, Labels
+from mcgta.selection.families.cycles import Cycle, cycle_in_steps, find_cycle
+from mcgta.selection.families.family import Candidate, FamilySearch
+from mcgta.selection.families.registry import FAMILIES, LEVEL, FamilyInput
+from mcgta.selection.scoring.scored_labelling import ScoredLabelling, close_gaps, score
+
+CLEAR_NATS = float(np.log(20.0))
+"""Nats that another family has to be ahead of Gaussian clusters, and of one cluster."""
+
+
+@dataclass(frozen=True, eq=False)
+class LevelAnswer:
+    """What the search for Gaussian clusters says, and how it judges labels of other families.
+
+    Attributes
+    ----------
+    given : the observations, and the result of the search
+    one : one cluster for all, scored on the rows that the search has looked at
+    rows : (R,) which rows of all these are
+    """
+
+    given: FamilyInput
+    one: ScoredLabelling
+    rows: Index
+
+    @property
+    def labels(self) -> Labels:
+        """(N,) of the search."""
+        return self.given.result.labels
+
+    @cached_property
+    def cycle(self) -> Cycle:
+        """How the labels of the search recur along time; nowhere else."""
+        places = self.given.places
+        return find_cycle(self.labels, places.group_starts) if places.is_chain else Cycle(0, 0.0)
+
+    @property
+    def own_gain(self) -> float:
+        """Nats of the search's labels over one cluster."""
+        return self._over_one(self.given.result.best)
+
+    def gain(self, labels: Labels) -> float:
+        """Return the nats of any labelling (N,) over one cluster, with the tails of the search."""
+        result = self.given.result
+        scoring_data = self.given.scoring_data
+        # To find correlations for each labelling takes long where there are many observations (decision 38).
+        known = result.best.correlations if scoring_data.from_sample else None
+        sampled = close_gaps(labels[self.rows])
+        if np.bincount(sampled).min() < scoring_data.min_cluster_rows:
+            return -np.inf
+        return self._over_one(score(scoring_data, sampled, correlations=known, tails=result.best.tails))
+
+    def _over_one(self, scored: ScoredLabelling) -> float:
+        overdispersion = self.given.result.overdispersion
+        return scored.log_evidence(overdispersion) - self.one.log_evidence(overdispersion)
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyChoice:
+    """The family that the labels are of.
+
+    Attributes
+    ----------
+    name : of the family
+    labels : (N,) in canonical order
+    gain : nats over one cluster
+    gains : of the best labelling of each family that was looked at
+    search : of the family; None for Gaussian clusters
+    others : the best labelling of each number of clusters in that family; empty for Gaussian clusters
+    notes : in words
+    sets_aside : whether the Gaussian clusters of the search are not taken, and one cluster is
+    """
+
+    name: str
+    labels: Labels
+    gain: float
+    gains: dict[str, float]
+    search: FamilySearch | None = None
+    others: tuple[Candidate, ...] = ()
+    notes: tuple[str, ...] = ()
+    sets_aside: bool = False
+
+
+def choose_family(level: LevelAnswer, asked: str) -> FamilyChoice:
+    """Choose between Gaussian clusters and the other families; ``asked`` is "auto", or the family that is wanted."""
+    own = max(level.own_gain, 0.0)
+    if asked == LEVEL:
+        return FamilyChoice(LEVEL, level.labels, own, {LEVEL: own})
+    found = search_families(level.given, asked)
+    one_gain = max([0.0, *(each.one_gain for each in found)])
+    gains = {LEVEL: own}
+    best: tuple[float, FamilySearch, Candidate] | None = None
+    for each in found:
+        for candidate in each.contenders():
+            value = each.value(candidate, level.gain(candidate.labels) - one_gain)
+            gains[each.name] = max(gains.get(each.name, 0.0), value)
+            if best is None or value > best[0]:
+                best = value, each, candidate
+    if asked != "auto":
+        (only,) = found
+        chosen = only.best if best is None else best[2]
+        return _of_family(only, chosen, gains.get(only.name, 0.0), gains)
+    free = level.given.n_clusters is None
+    notes = (_tell_cycle(level),) if free and level.cycle.is_clear else ()
+    # Where a richer model of one cluster explains as much as several Gaussian clusters do, there is one.
+    ahead = own - one_gain
+    sets_aside = free and own > 0 and (bool(notes) or (one_gain > 0 and ahead < CLEAR_NATS))
+    if best is not None and best[0] > (0.0 if sets_aside else ahead) + CLEAR_NATS:
+        return _of_family(best[1], best[2], best[0], gains)
+    if sets_aside:
+        return FamilyChoice(LEVEL, np.zeros_like(level.labels), 0.0, gains, notes=notes, sets_aside=True)
+    return FamilyChoice(LEVEL, level.labels, own, gains)
+
+
+def search_families(given: FamilyInput, asked: str) -> list[FamilySearch]:
+    """Return what the families find, or the one that is asked for, which has to be possible."""
+    if asked != "auto":
+        family = FAMILIES[asked]
+        with stage(family.name):
+            found = family.search(given)
+        if found is None:
+            raise ValueError(f"family={asked!r} is not possible here: it needs {family.needs}")
+        return [found]
+    results: list[FamilySearch] = []
+    for family in FAMILIES.values():
+        with stage(family.name):
+            found = family.search(given)
+        if found is not None:
+            results.append(found)
+    return results
+
+
+def _of_family(search: FamilySearch, candidate: Candidate, gain: float, gains: dict[str, float]) -> FamilyChoice:
+    notes = (search.describe(candidate.labels),) if candidate.n_clusters > 1 else ()
+    others: dict[int, Candidate] = {}
+    for each in sorted(search.candidates, key=lambda one: one.gain):
+        others[each.n_clusters] = each
+    others[candidate.n_clusters] = candidate
+    listed = tuple(others[number] for number in sorted(others))
+    return FamilyChoice(search.name, candidate.labels, gain, gains, search, listed, notes)
+
+
+def _tell_cycle(level: LevelAnswer) -> str:
+    places = level.given.places
+    period = cycle_in_steps(level.cycle, places.coordinates[:, 0], places.group_starts)
+    return (
+        f"levels come back with a period of {period:.4g}: these are phases of one cycle, not states "
+        f"(family='level' gives them as clusters)"
+    )
