@@ -40,6 +40,7 @@ LAYERS = [
     ["stages.shared_neighbors", "observations.imputation"],
     ["stages.covariance", "stages.lags", "stages.prior", "stages.units"],
     ["stages.local_models"],
+    ["stages.local_mixtures"],
     ["stages.dissimilarity.dissimilarity"],
     ["stages.dissimilarity.kind", "stages.dissimilarity.model_parts"],
     ["stages.dissimilarity.wasserstein2"],

@@ -27,7 +27,16 @@ from mcgta.stages.neighborhoods import KERNELS
 from mcgta.stages.prior import GaussianMixturePrior, MixturePrior
 from mcgta.stages.semivariogram.models import MODELS
 
-EPS = {"wasserstein2": 4.0, "calibrated": 8.0, "euclidean": 4.0, "cosine": 0.2, "kl": 20.0, "js": 0.6, "tv": 0.9}
+EPS = {
+    "wasserstein2": 4.0,
+    "calibrated": 8.0,
+    "mixture": 4.0,
+    "euclidean": 4.0,
+    "cosine": 0.2,
+    "kl": 20.0,
+    "js": 0.6,
+    "tv": 0.9,
+}
 
 
 def fit(example, **params):

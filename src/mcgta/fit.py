@@ -139,6 +139,7 @@ class Fit:
             covariances=self.missing.spread_out(models.covariances),
             failures={**{rows[k]: reason for k, reason in models.failures.items()}, **self.missing.reasons},
             sizes=None if models.sizes is None else self.missing.spread_out(models.sizes, self.data.n_neighbors),
+            shares=None if models.shares is None else self.missing.spread_out(models.shares),
         )
 
     @property

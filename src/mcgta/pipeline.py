@@ -42,10 +42,11 @@ from mcgta.runtime.warnings import warn
 from mcgta.settings import Settings
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.lags import check_lags_of
+from mcgta.stages.local_mixtures import fit_local_mixtures
 from mcgta.stages.local_models import LocalModels, fit_local_models
 from mcgta.stages.loss import Loss
 from mcgta.stages.neighborhoods import Neighborhoods, TimeWindows, find_neighborhoods
-from mcgta.stages.prior import GaussianMixturePrior, MixturePrior
+from mcgta.stages.prior import GaussianMixturePrior, MixturePrior, fit_shared_components
 from mcgta.stages.semivariogram.binning import is_count
 from mcgta.stages.semivariogram.curve import Semivariogram
 from mcgta.stages.semivariogram.empirical import empirical_semivariogram
@@ -144,8 +145,8 @@ def stage_key(stage: str, settings: Settings, data: Observations) -> tuple[Any, 
 
     The neighbours count by their number, which "auto" leaves to the data.
     """
-    definite = settings.dissimilarity_kind.name if settings.dissimilarity_kind.needs_definite else None
-    return (data.n_neighbors, definite, *settings.key("models", stage, without=("n_neighbors",)))
+    own = settings.dissimilarity_kind.name if settings.dissimilarity_kind.has_own_models else None
+    return (data.n_neighbors, own, *settings.key("models", stage, without=("n_neighbors",)))
 
 
 def read(
@@ -260,9 +261,12 @@ def models_on(
     X: Array, neighborhoods: Neighborhoods | TimeWindows, settings: Settings, prior: MixturePrior | None, seed: int
 ) -> LocalModels:
     """Fit a model on each neighbourhood."""
+    kind = settings.dissimilarity_kind
+    if kind.mixes:
+        assert prior is not None
+        return fit_local_mixtures(X, neighborhoods, prior)
     covariance = settings.covariance_estimator
     models = fit_local_models(X, neighborhoods, covariance=covariance, prior=prior, random_state=seed)
-    kind = settings.dissimilarity_kind
     return models.require_definite(kind.name) if kind.needs_definite else models
 
 
@@ -319,10 +323,13 @@ def listed_neighbors(positions: Any, settings: Settings) -> int:
 
 
 def _fit_prior(data: Observations, settings: Settings) -> MixturePrior | None:
-    """Fit the global mixture, where one is wanted."""
+    """Fit the global mixture, where one is wanted or its components are what local mixtures share."""
+    options = GaussianMixturePrior() if settings.prior in (None, "gmm") else settings.prior
+    if settings.dissimilarity_kind.mixes:
+        with stage("shared components"):
+            return fit_shared_components(data.X, options, data.seed)
     if settings.prior is None:
         return None
-    options = GaussianMixturePrior() if settings.prior == "gmm" else settings.prior
     with stage("prior"):
         return options.fit(data.X, data.seed)
 

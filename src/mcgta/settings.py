@@ -253,6 +253,11 @@ def _check_together(settings: Settings) -> None:
                     f"{name}={getattr(settings, name)!r} has no effect with dissimilarity={kind.name!r}, which "
                     f"compares {kind.compares} and fits no local models"
                 )
+    if kind.mixes and isinstance(settings.prior, GaussianMixturePrior) and settings.prior.strength is not None:
+        raise ValueError(
+            f"prior: strength={settings.prior.strength} has no effect with dissimilarity={kind.name!r}, whose local models "
+            "are the prior's components with shares of their own; leave it at None"
+        )
     check_bins(settings.bins, None)
     if settings.wants_clusterer and settings.family not in ("auto", LEVEL):
         raise ValueError(

@@ -11,6 +11,7 @@ from mcgta.stages import LocalModels, compare_features, compare_models, empirica
 from mcgta.stages.dissimilarity.dissimilarity import Broadcast, Dissimilarity
 from mcgta.stages.dissimilarity.kind import Kind
 from mcgta.stages.dissimilarity.registry import DISSIMILARITIES, get_dissimilarity, names_where
+from mcgta.stages.prior import MixturePrior
 from naive import algorithm as naive
 
 
@@ -19,6 +20,13 @@ def random_models(count, d, seed=0):
     roots = rng.normal(size=(count, d, d))
     covs = roots @ roots.transpose(0, 2, 1) + 0.1 * np.eye(d)
     return LocalModels(rng.normal(size=(count, d)), covs, sizes=np.full(count, 20.0))
+
+
+def random_mixtures(count, d, seed=0):
+    models = random_models(3, d, seed)
+    components = MixturePrior(np.full(3, 1 / 3), models.means, models.covariances)
+    shares = np.random.default_rng(seed).dirichlet(np.ones(3), size=count)
+    return LocalModels(*components.moments(shares), prior=components, shares=shares)
 
 
 def wasserstein(a, b):
@@ -37,7 +45,8 @@ def test_every_row_is_complete(name):
 
 @pytest.mark.parametrize("name", DISSIMILARITIES)
 def test_a_row_builds_what_it_declares(name):
-    kind, models = DISSIMILARITIES[name], random_models(12, 2)
+    kind = DISSIMILARITIES[name]
+    models = random_mixtures(12, 2) if kind.mixes else random_models(12, 2)
     built = kind.build(models if kind.fits_models else models.means, 0)
     assert built.kind == name
     assert built.has_bounds == kind.has_bounds
@@ -53,6 +62,7 @@ def test_capabilities_find_their_kinds():
     assert names_where(compares="features") == ("euclidean", "cosine")
     assert names_where(needs_definite=True, sampled=False) == ("kl",)
     assert names_where(shift_invariant=False) == ("cosine",)
+    assert names_where(mixes=True) == ("mixture",)
 
 
 @pytest.mark.parametrize(

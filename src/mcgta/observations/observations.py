@@ -293,7 +293,7 @@ def check_columns(X: Array, names: Sequence[Any] | None, dissimilarity: str | Ki
 
 def check_neighbors(n_neighbors: int, d: int, estimator: CovarianceEstimator, prior: Any, kind: Kind) -> None:
     """Refuse neighbourhoods that are too small for the estimator of their covariance."""
-    if not kind.fits_models:
+    if not kind.fits_models or kind.mixes:
         return
     least = estimator.least_neighbors + (d if estimator.plus_features else 0)
     if n_neighbors < least:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcgta.stages.dissimilarity.compare import compare_features, compare_models
     from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
     from mcgta.stages.dissimilarity.kind import Kind
+    from mcgta.stages.local_mixtures import fit_local_mixtures
     from mcgta.stages.local_models import LocalModels, fit_local_models
     from mcgta.stages.loss import Loss
     from mcgta.stages.neighborhoods import Neighborhoods, find_neighborhoods
@@ -39,6 +40,7 @@ _HOMES = {
     "compare_models": "dissimilarity.compare",
     "empirical_semivariogram": "semivariogram.empirical",
     "find_neighborhoods": "neighborhoods",
+    "fit_local_mixtures": "local_mixtures",
     "fit_local_models": "local_models",
     "fit_semivariogram": "semivariogram.fitting",
 }
@@ -54,6 +56,7 @@ __all__ = [
     "compare_models",
     "empirical_semivariogram",
     "find_neighborhoods",
+    "fit_local_mixtures",
     "fit_local_models",
     "fit_semivariogram",
 ]

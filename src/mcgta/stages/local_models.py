@@ -24,6 +24,7 @@ _MOST_ROWS = 8192  # of a tile
 _LEAST_ROWS = 512
 _ROWS_IN_PROCESSES = 64
 _SINGULAR = 1e-12  # smallest over largest eigenvalue
+_SHARES_ROUNDING = 1e-6  # of their sum
 # Larger ones could not be squared when models are compared. Features are far smaller (observations/observations.py).
 _MAX_MEAN = 1e60
 _MAX_COVARIANCE = _MAX_MEAN**2
@@ -31,15 +32,17 @@ _MAX_COVARIANCE = _MAX_MEAN**2
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LocalModels(Archived):
-    """The Gaussian models of N observations.
+    """The Gaussian models of N observations, or the moments of mixtures where these are their models.
 
     Attributes
     ----------
     means : (N, d) in the features' units; NaN where the model could not be fitted
     covariances : (N, d, d) symmetric, positive semi-definite; NaN where the model could not be fitted
     failures : row -> reason, for those
-    prior : the global mixture they were updated from, if any
+    prior : the global mixture they were updated from, or whose components local mixtures share; None without
     sizes : (N,) observations that each was fitted on, 1 / sum of w^2 where they have weights w; None where that is not known
+    shares : (N, K) of the prior's components in each local mixture, summing to one; NaN where it could not be fitted. None
+        where models are single Gaussians
     """
 
     means: Array
@@ -47,6 +50,7 @@ class LocalModels(Archived):
     failures: dict[int, str] = field(default_factory=dict)
     prior: MixturePrior | None = None
     sizes: Array | None = None
+    shares: Array | None = None
 
     def __post_init__(self) -> None:
         if self.means.ndim != 2 or self.covariances.shape != (*self.means.shape, self.means.shape[1]):
@@ -55,8 +59,18 @@ class LocalModels(Archived):
             raise ValueError("failures names a row that does not exist")
         if self.sizes is not None and (self.sizes.shape != (len(self),) or not (self.sizes > 0).all()):
             raise ValueError(f"sizes must be {len(self)} numbers above zero")
+        self._check_shares()
         self._check_magnitude("means", _MAX_MEAN)
         self._check_magnitude("covariances", _MAX_COVARIANCE)
+
+    def _check_shares(self) -> None:
+        if self.shares is None:
+            return
+        if self.prior is None or self.shares.shape != (len(self), self.prior.shares.size):
+            raise ValueError("shares must be a number for each observation and component of the prior")
+        fitted = self.shares[self.fitted]
+        if not ((fitted >= 0).all() and np.allclose(fitted.sum(axis=1), 1.0, rtol=0, atol=_SHARES_ROUNDING)):
+            raise ValueError("shares of fitted models must be numbers >= 0 that sum to one")
 
     def _check_magnitude(self, name: str, limit: float) -> None:
         """Refuse numbers of fitted models that are not finite or too large to square; no copy of them is made."""
@@ -103,7 +117,8 @@ class LocalModels(Archived):
         rows = index.tolist() if self.failures else []
         failures = {new: self.failures[old] for new, old in enumerate(rows) if old in self.failures}
         sizes = None if self.sizes is None else self.sizes[index]
-        return LocalModels(self.means[index], self.covariances[index], failures, self.prior, sizes)
+        shares = None if self.shares is None else self.shares[index]
+        return LocalModels(self.means[index], self.covariances[index], failures, self.prior, sizes, shares)
 
     def scaled(self, factors: Array) -> LocalModels:
         """Return the models of features that are multiplied by some factors; of lags, too, which repeat them."""
@@ -119,10 +134,10 @@ class LocalModels(Archived):
         """Return these models followed by those of ``other``."""
         failures = {**self.failures, **{len(self) + row: reason for row, reason in other.failures.items()}}
         means = np.concatenate([self.means, other.means])
-        sizes = None
-        if self.sizes is not None and other.sizes is not None:
-            sizes = np.concatenate([self.sizes, other.sizes])
-        return LocalModels(means, np.concatenate([self.covariances, other.covariances]), failures, self.prior, sizes)
+        covariances = np.concatenate([self.covariances, other.covariances])
+        sizes = _joined(self.sizes, other.sizes)
+        shares = _joined(self.shares, other.shares)
+        return LocalModels(means, covariances, failures, self.prior, sizes, shares)
 
     def require_definite(self, needed_by: str) -> LocalModels:
         """Return the models with those of singular covariance marked as failed, for comparisons that invert them."""
@@ -133,6 +148,10 @@ class LocalModels(Archived):
         for row in singular.tolist():
             failures[row] = f"its local covariance is singular, which dissimilarity={needed_by!r} cannot compare"
         return replace(self, failures=failures)
+
+
+def _joined(one: Array | None, two: Array | None) -> Array | None:
+    return None if one is None or two is None else np.concatenate([one, two])
 
 
 def fit_local_models(
@@ -167,21 +186,26 @@ def fit_local_models(
     estimator = get_covariance(covariance, alpha)
     if X.ndim != 2 or not np.isfinite(X).all():
         raise ValueError(f"X must be a table of finite numbers, got shape {X.shape}")
-    _check_members(neighborhoods, X.shape[0])
+    check_members(neighborhoods, X.shape[0])
     if not estimator.takes_weights and not neighborhoods.uniform:
         raise ValueError(f"weights: covariance={estimator.name!r} knows uniform weights only")
     features = np.ascontiguousarray(X, dtype=np.float64)
     fitting = _Fitting(features, neighborhoods, estimator, prior, random_state)
     failures = fitting.run()
-    few = f"fewer than n_neighbors={neighborhoods.n_neighbors} observations in its group or within reach"
-    failures.update(dict.fromkeys(np.flatnonzero(~neighborhoods.complete).tolist(), few))
+    failures.update(find_lonely(neighborhoods))
     rows = list(failures)
     fitting.means[rows] = np.nan
     fitting.covariances[rows] = np.nan
     return LocalModels(fitting.means, fitting.covariances, dict(sorted(failures.items())), prior, fitting.sizes)
 
 
-def _check_members(neighborhoods: Neighborhoods | TimeWindows, rows: int) -> None:
+def find_lonely(neighborhoods: Neighborhoods | TimeWindows) -> dict[int, str]:
+    """Return the rows that have too few neighbours for a model, with the reason."""
+    few = f"fewer than n_neighbors={neighborhoods.n_neighbors} observations in its group or within reach"
+    return dict.fromkeys(np.flatnonzero(~neighborhoods.complete).tolist(), few)
+
+
+def check_members(neighborhoods: Neighborhoods | TimeWindows, rows: int) -> None:
     """Refuse neighbourhoods that name rows beyond the features."""
     windows = _windows_of(neighborhoods, rows)
     # The last of each, since they ascend.

@@ -22,6 +22,12 @@ from mcgta.runtime.types import Array
 
 MAX_COMPONENTS = 10
 
+MAX_SHARED_COMPONENTS = 12
+"""Components that local mixtures share, where their number is left to BIC."""
+
+SHARED_COMPONENTS_ROWS = 10_000
+"""Observations that shared components are fitted on; of more, a sample is drawn."""
+
 _RULES = {
     "n_components": Rule(integer=(1, INF), none=True),
     "strength": Rule(real=(0, INF), above=True, none=True),
@@ -73,10 +79,13 @@ class MixturePrior(Archived):
         The mixture's components, averaged with the observation's responsibilities; the spread between their means
         is part of the covariance.
         """
-        weight = self.responsibilities(X)
-        mean = weight @ self.means
+        return self.moments(self.responsibilities(X))
+
+    def moments(self, weights: Array) -> tuple[Array, Array]:
+        """Return mean (N, d) and covariance (N, d, d) of mixtures of the components with weights (N, K)."""
+        mean = weights @ self.means
         apart = self.means[None, :, :] - mean[:, None, :]
-        cov = np.einsum("nk,kde->nde", weight, self.covariances) + np.einsum("nk,nkd,nke->nde", weight, apart, apart)
+        cov = np.einsum("nk,kde->nde", weights, self.covariances) + np.einsum("nk,nkd,nke->nde", weights, apart, apart)
         return mean, cov
 
 
@@ -97,8 +106,8 @@ class GaussianMixturePrior(Archived):
         for name, rule in _RULES.items():
             check_value(name, getattr(self, name), rule)
 
-    def fit(self, X: Array, random_state: int | None = 0) -> MixturePrior:
-        """Fit the mixture on features (N, d).
+    def fit(self, X: Array, random_state: int | None = 0, *, most: int = MAX_COMPONENTS) -> MixturePrior:
+        """Fit the mixture on features (N, d), with at most ``most`` components where their number is open.
 
         The columns must vary; a ridge of 1e-6 of their variance keeps every component positive definite.
         """
@@ -110,16 +119,24 @@ class GaussianMixturePrior(Archived):
         spread = X.std(axis=0)
         scale = np.where(spread > 0, spread, 1.0)
         scaled = (X - X.mean(axis=0)) / scale
-        best = _fit_mixture(scaled, self._numbers(count), random_state)
+        best = _fit_mixture(scaled, self._numbers(min(most, count)), random_state)
         means = best.means_ * scale + X.mean(axis=0)
         covariances = best.covariances_ * scale[:, None] * scale[None, :]
         return MixturePrior(best.weights_, means, covariances, self.strength)
 
-    def _numbers(self, count: int) -> list[int]:
-        """Return the numbers of components to try for ``count`` observations."""
+    def _numbers(self, most: int) -> list[int]:
+        """Return the numbers of components to try."""
         if self.n_components is not None:
             return [self.n_components]
-        return list(range(1, min(MAX_COMPONENTS, count) + 1))
+        return list(range(1, most + 1))
+
+
+def fit_shared_components(X: Array, options: GaussianMixturePrior, random_state: int) -> MixturePrior:
+    """Fit the components that local mixtures share, on features (N, d) without their positions."""
+    rows = np.arange(X.shape[0])
+    if rows.size > SHARED_COMPONENTS_ROWS:
+        rows = np.sort(np.random.default_rng(random_state).choice(rows, SHARED_COMPONENTS_ROWS, replace=False))
+    return options.fit(X[rows], random_state, most=MAX_SHARED_COMPONENTS)
 
 
 def _fit_mixture(scaled: Array, numbers: list[int], random_state: int | None) -> GaussianMixture:

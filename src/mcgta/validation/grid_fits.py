@@ -133,7 +133,7 @@ class GridFits:
 
     def _fingerprint(self, settings: Settings) -> str:
         params = {name: getattr(settings, name) for name in names_of("models")}
-        if settings.dissimilarity_kind.needs_definite:  # others share their models: only these drop singular ones
+        if settings.dissimilarity_kind.has_own_models:  # others share theirs
             params["dissimilarity"] = settings.dissimilarity
         return take_fingerprint(self._features, self._places, params)
 

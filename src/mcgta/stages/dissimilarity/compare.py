@@ -24,6 +24,8 @@ def compare_models(models: LocalModels, kind: Any = "wasserstein2", *, random_st
     models : all of them fitted; for ``kl``, ``js`` and ``tv`` with non-singular covariances
     kind : ``wasserstein2`` squared Wasserstein-2 distance (squared unit of the features);
         ``calibrated`` the same over the mean of what two samples of either model would show, without a unit;
+        ``mixture`` squared mixture Wasserstein distance of local mixtures (squared unit of the features), of models by
+        :func:`mcgta.stages.fit_local_mixtures`;
         ``kl`` mean of the two Kullback-Leibler divergences (nats);
         ``js`` Jensen-Shannon divergence (nats, at most log 2) and ``tv`` total variation distance (at most 1), by
         quasi-Monte-Carlo on 512 scrambled Sobol points from either side; :func:`sampling_error` states the error;

@@ -27,6 +27,7 @@ class Kind:
     compares : what ``build`` takes: local "models", "features" (N, d), or the user's "rows" (N,) in canonical order
     build : returns the dissimilarity of these, given a seed
     needs_definite : whether covariances must have full rank
+    mixes : whether local models are mixtures over components that all share, in the place of single Gaussians
     has_bounds : whether it compares packed models by W2 squared, whose bounds kernels know, so that a tree over the models can
         be used; internal, for kinds of the library
     sampled : whether it is an estimate with a sampling error
@@ -41,6 +42,7 @@ class Kind:
     compares: Basis
     build: Callable[[Any, int], Dissimilarity]
     needs_definite: bool = False
+    mixes: bool = False
     has_bounds: bool = False
     sampled: bool = False
     shift_invariant: bool = True
@@ -53,6 +55,11 @@ class Kind:
     def fits_models(self) -> bool:
         """Whether local models have to be fitted for it."""
         return self.compares == "models"
+
+    @property
+    def has_own_models(self) -> bool:
+        """Whether its local models are others than those that most kinds compare."""
+        return self.needs_definite or self.mixes
 
     @property
     def chance_known(self) -> bool:

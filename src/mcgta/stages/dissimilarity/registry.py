@@ -13,12 +13,13 @@ from mcgta.stages.dissimilarity.euclidean import EUCLIDEAN
 from mcgta.stages.dissimilarity.function import function_kind
 from mcgta.stages.dissimilarity.kind import Kind
 from mcgta.stages.dissimilarity.kl import KL
+from mcgta.stages.dissimilarity.mixture import MIXTURE
 from mcgta.stages.dissimilarity.precomputed import precomputed_kind
 from mcgta.stages.dissimilarity.sampled import JS, TV
 from mcgta.stages.dissimilarity.wasserstein2 import WASSERSTEIN2
 
 DISSIMILARITIES: dict[str, Kind] = {
-    kind.name: kind for kind in (WASSERSTEIN2, CALIBRATED, EUCLIDEAN, COSINE, KL, JS, TV)
+    kind.name: kind for kind in (WASSERSTEIN2, CALIBRATED, MIXTURE, EUCLIDEAN, COSINE, KL, JS, TV)
 }
 
 
