@@ -16,30 +16,57 @@ MIN_CYCLES = 8
 """Periods that a series has to hold for its labels to be called phases of a cycle."""
 
 MIN_REGULARITY = 0.25
-"""Rise of the agreement of labels, from its trough to one and to two periods later, from which on they are phases."""
+"""Rise of the agreement of labels, from its trough to one and to two periods later, from which on they may be phases."""
 
+_SHUFFLES = 19  # of runs, so that one cycle in twenty is called regular by chance
+_MAX_ROWS = 20_000  # of labels that are looked at, evenly spaced
 _TRIED_LAGS = 50
 
 
 class Cycle(NamedTuple):
-    """How labels recur: the period, in rows, and by how much the agreement of labels rises one and two periods later."""
+    """How labels recur.
+
+    Attributes
+    ----------
+    period : in rows
+    regularity : by how much the agreement of labels rises one and two periods later
+    by_chance : the largest regularity of the same runs in random order
+    """
 
     period: int
     regularity: float
+    by_chance: float = 0.0
 
     @property
     def is_clear(self) -> bool:
         """Whether labels are phases of a cycle."""
-        return self.regularity >= MIN_REGULARITY
+        return self.regularity >= MIN_REGULARITY and self.regularity > self.by_chance
 
 
-def find_cycle(labels: Labels, starts: Mask) -> Cycle:
+def find_cycle(labels: Labels, starts: Mask, *, seed: int = 0) -> Cycle:
     """Return the clearest cycle in labels along series, which begin at ``starts`` (N,)."""
-    begins = np.flatnonzero(starts)
-    series = np.split(labels, begins[1:])
+    every = -(-labels.size // _MAX_ROWS)
+    series = [part[::every] for part in np.split(labels, np.flatnonzero(starts)[1:])]
+    cycle = _clearest_cycle(series)
+    if cycle.regularity < MIN_REGULARITY:
+        return cycle._replace(period=every * cycle.period)
+    rng = np.random.default_rng(seed)
+    shuffled = [_clearest_cycle([_shuffle_runs(part, rng) for part in series]).regularity for _ in range(_SHUFFLES)]
+    return Cycle(every * cycle.period, cycle.regularity, max(shuffled))
+
+
+def _shuffle_runs(labels: Labels, rng: np.random.Generator) -> Labels:
+    """Return the runs of labels in random order."""
+    begins = np.r_[0, np.flatnonzero(np.diff(labels)) + 1]
+    runs = np.split(labels, begins[1:])
+    return np.concatenate([runs[k] for k in rng.permutation(len(runs))])
+
+
+def _clearest_cycle(series: list[Labels]) -> Cycle:
+    """Return the lag at which labels of series agree again most clearly."""
     longest = max(part.size for part in series) // MIN_CYCLES
     none = Cycle(0, 0.0)
-    if longest < 2 or np.ptp(labels) == 0:
+    if longest < 2 or max(map(np.max, series)) == min(map(np.min, series)):
         return none
     agreement = label_agreement(series, 2 * longest)
     rise = (agreement - np.minimum.accumulate(agreement))[: longest + 1]
