@@ -42,8 +42,8 @@ bench-kernels: $(VENV)/.bench  ## speed of the kernels; prints it and writes doc
 bench-scale: $(VENV)/.bench  ## time and memory of large fits; prints them and writes docs/benchmarks/scale.json
 	$(BIN)/python benchmarks/scale.py --data $(DATA)
 
-bench-auto: $(VENV)/.develop  ## what a fit without settings finds; prints it and writes docs/benchmarks/auto.json
-	$(BIN)/python benchmarks/auto.py --data $(DATA)
+bench-auto: $(VENV)/.develop $(VENV)-peers  ## what a fit without settings finds, beside other methods; prints it and writes docs/benchmarks/auto.json
+	PEERS=$(VENV)-peers $(BIN)/python benchmarks/auto.py --data $(DATA)
 
 bench-report: $(VENV)/.develop  ## size and draw times of reports, and a file of a million rows from command to report
 	$(BIN)/python benchmarks/report.py
@@ -73,7 +73,7 @@ constraints: $(VENV)/.develop $(VENV)/.docs $(VENV)/.bench  ## write constraints
 
 clean:  ## remove the environment and everything made
 	find src -name '*.nb[ci]' -delete
-	rm -rf $(VENV) $(VENV)-lowest demo docs/_build docs/_generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-peers demo docs/_build docs/_generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("mcgta needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -95,6 +95,11 @@ $(VENV)-lowest/.develop: pyproject.toml tools/lowest.py
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(PYTHON) tools/lowest.py pyproject.toml > $(VENV)-lowest/lowest.txt
 	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check --quiet install --constraint $(VENV)-lowest/lowest.txt --editable '.[test]'
+	@touch $@
+
+$(VENV)-peers: benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv $@
+	-$@/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml constraints.txt

@@ -119,9 +119,12 @@ class Measure:
         """Which of the two limits the value keeps to."""
         if self.value is None:
             return "not measured"
-        if self.must is None or self.aim is None:
+        if self.must is None and self.aim is None:
             return ""
-        return "aim" if self.value <= self.aim else "must" if self.value <= self.must else "no"
+        for name, limit in (("aim", self.aim), ("must", self.must)):
+            if limit is not None and self.value <= limit:
+                return name
+        return "no"
 
     def record(self) -> dict[str, Any]:
         """Return what is written to the file of results."""

@@ -1,18 +1,48 @@
-"""How well fits without settings find what is known, run by run, and as lines of a table."""
+"""How well a fit finds what is known: one problem at a time, with what else was among the candidates, and beside peers."""
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.neighbors import NearestNeighbors
 
 from mcgta import MCGTA
 from mcgta.runtime.types import Labels
 from measuring.scoring import score
-from problems.problem import Problem
+from measuring.timebox import OutOfTime, at_most
+from peers.registry import PEERS, PeerRun
+from problems.problem import SPACE, Problem
+
+LEVEL = {"family": "level"}
+"""The setting with which only Gaussian levels are looked at."""
+
+JOINED_NEIGHBORS = 8
+REGIONS_JOIN_RATIO = 0.5
+"""Changes of label between neighbours, over those of labels dealt out at random, beyond which labels are no regions."""
+
+
+class Candidate(NamedTuple):
+    """A labelling that the search looked at: its clusters, ARI and AMI in per cent, and its evidence in nats over one cluster."""
+
+    clusters: int
+    ari: float
+    ami: float
+    gain: float
+
+
+@dataclass(frozen=True)
+class Given:
+    """A fit with the true number of clusters: ARI and AMI in per cent, seconds of the processor."""
+
+    ari: float = 0.0
+    ami: float = 0.0
+    seconds: float = float("nan")
+    failed: str = ""
 
 
 @dataclass(frozen=True)
@@ -26,8 +56,16 @@ class Run:
     clusters : number found
     assigned, assigned_clusters : ARI and number of clusters when noise is assigned
     noise : share in per cent
-    seconds : of the processor, for the fit without settings
+    seconds : of the processor, for the fit
     failed : what the error said
+    join_ratio : changes of label between neighbours over those of labels dealt out at random; 0 along time
+    family : of the clusters, as the fit calls it
+    source : where the labels come from
+    gain : evidence of the labels in nats over one cluster
+    candidates : labellings that the search looked at
+    given : the fit with the true number of clusters
+    level_seconds : of the processor, for a fit that looks at Gaussian levels alone
+    peers : what other methods have found, by their name
     """
 
     count: int
@@ -40,21 +78,76 @@ class Run:
     noise: float = 100.0
     seconds: float = float("nan")
     failed: str = ""
+    join_ratio: float = 0.0
+    family: str = ""
+    source: str = ""
+    gain: float = float("nan")
+    candidates: tuple[Candidate, ...] = ()
+    given: Given | None = None
+    level_seconds: float = float("nan")
+    peers: Mapping[str, PeerRun] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Candidate | None:
+        """The candidate with the largest ARI, the first of equal ones."""
+        return max(self.candidates, key=lambda each: each.ari, default=None)
 
 
-def fit_and_score(problem: Problem, *, n_jobs: int = 1) -> Run:
-    """Fit with no parameter set, and compare with the truth, which the fit does not see."""
+@dataclass(frozen=True)
+class Extent:
+    """What is measured on a problem beside the fit.
+
+    Attributes
+    ----------
+    n_jobs : threads of a fit
+    fit_seconds, peer_seconds : of the processor, that a fit of ours and one of a peer may take
+    given : whether there is a fit with the true number of clusters
+    timed : whether there is a fit of levels alone
+    peers : whether other methods are run
+    """
+
+    n_jobs: int = 1
+    fit_seconds: float = 900.0
+    peer_seconds: float = 60.0
+    given: bool = False
+    timed: bool = False
+    peers: bool = False
+
+
+def measure(problem: Problem, settings: Mapping[str, Any], extent: Extent) -> Run:
+    """Fit a problem, and whatever else is asked for."""
+    run = fit_and_score(problem, settings, extent)
+    told = problem.clusters > 1
+    if extent.timed and has_families():
+        run = replace(run, level_seconds=_fit(problem, {**settings, **LEVEL}, extent).seconds)
+    if extent.given and told:
+        run = replace(run, given=_fit(problem, {**settings, "n_clusters": problem.clusters}, extent))
+    if extent.peers:
+        peers = [peer for peer in PEERS if problem.kind in peer.kinds and (told or not peer.told)]
+        run = replace(run, peers={peer.name: peer.run(problem, extent.peer_seconds) for peer in peers})
+    return run
+
+
+def has_families() -> bool:
+    """Whether the estimator has other families of clusters than Gaussian levels."""
+    return "family" in inspect.signature(MCGTA).parameters
+
+
+def fit_and_score(problem: Problem, settings: Mapping[str, Any] = {}, extent: Extent = Extent()) -> Run:  # noqa: B006, B008
+    """Fit, and compare with the truth, which the fit does not see."""
     count = len(problem.X)
     start = time.process_time()
     try:
-        model = MCGTA(n_jobs=n_jobs, progress=False)
-        labels = problem.fit(model)
+        with at_most(extent.fit_seconds):
+            model = MCGTA(n_jobs=extent.n_jobs, progress=False, **settings)
+            labels = problem.fit(model)
         seconds = time.process_time() - start
-        assigned = _assign(problem, model)
-    except Exception as error:  # a set that cannot be fitted is a result, and the others go on
-        return Run(count, problem.clusters, failed=f"{type(error).__name__}: {error}")
+        assigned = labels if settings else _assign(problem, model)
+    except (Exception, OutOfTime) as error:  # a set that cannot be fitted is a result, and the others go on
+        return Run(count, problem.clusters, failed=_told(error))
     scores = score(problem.truth, labels)
     scores_assigned = score(problem.truth, assigned)
+    choice = getattr(model, "choice_", None)
     return Run(
         count,
         problem.clusters,
@@ -65,7 +158,47 @@ def fit_and_score(problem: Problem, *, n_jobs: int = 1) -> Run:
         assigned_clusters=scores_assigned["clusters"],
         noise=scores["noise"],
         seconds=seconds,
+        join_ratio=join_ratio(problem, labels) if problem.kind == SPACE else 0.0,
+        family=str(getattr(choice, "family", "")),
+        source=str(model.labels_source_),
+        gain=float("nan") if choice is None else choice.log_evidence - choice.one_cluster_log_evidence,
+        candidates=_candidates(problem, model),
     )
+
+
+def join_ratio(problem: Problem, labels: Labels) -> float:
+    """Return the changes of label between nearest neighbours over those of labels dealt out at random; 0 for one label."""
+    _, counts = np.unique(labels, return_counts=True)
+    random = 1.0 - float(np.sum((counts / labels.size) ** 2))
+    if random <= 0.0 or problem.positions is None:
+        return 0.0
+    nearest = NearestNeighbors(n_neighbors=JOINED_NEIGHBORS).fit(problem.positions).kneighbors(return_distance=False)
+    return float(np.mean(labels[nearest] != labels[:, None])) / random
+
+
+def _fit(problem: Problem, settings: Mapping[str, Any], extent: Extent) -> Given:
+    """Fit with other settings."""
+    start = time.process_time()
+    try:
+        with at_most(extent.fit_seconds):
+            labels = problem.fit(MCGTA(n_jobs=extent.n_jobs, progress=False, **settings))
+    except (Exception, OutOfTime) as error:
+        return Given(failed=_told(error))
+    seconds = time.process_time() - start
+    scores = score(problem.truth, labels)
+    return Given(scores["ari"], scores["ami"], seconds)
+
+
+def _candidates(problem: Problem, model: Any) -> tuple[Candidate, ...]:
+    """Score the best labelling of each number of clusters, where there are labels of all observations."""
+    alternatives = getattr(model, "alternatives_", ())
+    one = next((each.log_evidence for each in alternatives if each.n_clusters == 1), float("nan"))
+    found = []
+    for each in alternatives:
+        if each.labels is not None:
+            scores = score(problem.truth, each.labels)
+            found.append(Candidate(each.n_clusters, scores["ari"], scores["ami"], each.log_evidence - one))
+    return tuple(found)
 
 
 def _assign(problem: Problem, model: MCGTA) -> Labels:
@@ -75,95 +208,5 @@ def _assign(problem: Problem, model: MCGTA) -> Labels:
     return problem.fit(MCGTA(n_jobs=model.n_jobs, progress=False, refine="noise"))
 
 
-@dataclass(frozen=True)
-class Score:
-    """A line of the table: runs on data of one kind, and a number that is to be large.
-
-    Attributes
-    ----------
-    name, title : of the data
-    runs : one for each seed
-    must, aim : the least value wanted and the one aimed at, in per cent; None where there is none
-    one : whether the value is the share of runs that found one cluster; else it is the mean ARI
-    """
-
-    name: str
-    title: str
-    runs: Sequence[Run]
-    must: float | None = None
-    aim: float | None = None
-    one: bool = False
-
-    @property
-    def value(self) -> float | None:
-        """The value that ``must`` and ``aim`` limit; None where there are no runs."""
-        return self.columns()["value"][0] if self.runs else None
-
-    @property
-    def reached(self) -> str:
-        """Which of the two limits the value reaches."""
-        if self.value is None:
-            return "not measured"
-        for name, limit in (("aim", self.aim), ("must", self.must)):
-            if limit is not None and self.value >= limit:
-                return name
-        return "" if self.must is None and self.aim is None else "no"
-
-    @property
-    def note(self) -> str:
-        """The messages of fits that failed."""
-        messages = sorted({run.failed for run in self.runs if run.failed})
-        return f"{sum(bool(run.failed) for run in self.runs)} failed: {'; '.join(messages)}" if messages else ""
-
-    def columns(self) -> dict[str, tuple[float, float]]:
-        """Return mean and standard deviation over runs of each column; seconds over those that did not fail."""
-        columns = {
-            "count": [float(run.count) for run in self.runs],
-            "value": [100.0 * (run.clusters == 1) if self.one else run.ari for run in self.runs],
-            "assigned": [100.0 * (run.assigned_clusters == 1) if self.one else run.assigned for run in self.runs],
-            "ami": [run.ami for run in self.runs],
-            "clusters": [float(run.clusters) for run in self.runs],
-            "true": [float(run.true) for run in self.runs],
-            "noise": [run.noise for run in self.runs],
-            "seconds": [run.seconds for run in self.runs if not run.failed],
-        }
-        if self.one:
-            del columns["ami"]  # of a labelling with one class it says nothing
-        return {name: (float(np.mean(values)), _spread(values)) for name, values in columns.items() if values}
-
-    def record(self) -> dict[str, Any]:
-        """Return what is written to the file of results."""
-        limits = {"must": self.must, "aim": self.aim, "reached": self.reached, "one": self.one, "note": self.note}
-        return {"name": self.name, "title": self.title, "runs": len(self.runs), **limits, **self.columns()}
-
-
-def _spread(values: Sequence[float]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-
-
-def score_head(*, one: bool = False) -> str:
-    """Return the head of the printed table."""
-    value = "one cluster" if one else "ARI"
-    names = ("", "N", value, "noise assigned", "AMI", "clusters", "true", "noise", "seconds", "must", "aim", "reached")
-    return _FORM.format(*names).rstrip()
-
-
-def score_line(score: Score) -> str:
-    """Return a line of the printed table, its note below."""
-    columns = score.columns() if score.runs else {}
-
-    def shown(name: str, form: str = ".1f", *, spread: bool = True) -> str:
-        if name not in columns:
-            return ""
-        middle, around = columns[name]
-        return f"{middle:{form}} ± {around:{form}}" if spread and len(score.runs) > 1 else f"{middle:{form}}"
-
-    size = shown("count", ",.0f", spread=False)
-    shares = (shown("value", spread=not score.one), shown("assigned", spread=not score.one), shown("ami"))
-    counts = (shown("clusters"), shown("true", spread=False), shown("noise", ".0f"), shown("seconds", ".2f"))
-    limits = ("" if limit is None else f"{limit:g}" for limit in (score.must, score.aim))
-    line = _FORM.format(score.title, size, *shares, *counts, *limits, score.reached).rstrip()
-    return f"{line}\n    {score.note}" if score.note else line
-
-
-_FORM = "{:<40} {:>6} {:>13} {:>14} {:>13} {:>12} {:>5} {:>9} {:>14} {:>5} {:>5} {}"
+def _told(error: BaseException) -> str:
+    return str(error) if isinstance(error, OutOfTime) else f"{type(error).__name__}: {error}"

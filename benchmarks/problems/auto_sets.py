@@ -5,14 +5,14 @@
     for problem in sets(TABLE, seeds=range(1000, 1010), folder=Path("data")):
         labels = problem.fit(MCGTA())
 
-``TABLE`` are sets with several clusters, ``ONE`` and ``HEAVY`` have one cluster only, ``OTHERS`` of other_sets.py probe
-what else there may be, and ``ALL`` are all of them. Made data have a seed; data read from files come once.
+``TABLE`` are sets with several clusters, ``ONE`` and ``HEAVY`` have one cluster only, those of family_sets.py and null_sets.py
+are of clusters that are not one Gaussian and of series without states, ``OTHERS`` of other_sets.py probe what else there may
+be, and ``ALL`` are all of them. Made data have a seed; data read from files come once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,13 @@ import numpy as np
 
 from mcgta.datasets import make_fields, make_regions, make_series
 from mcgta.datasets.covariances import make_covariances
-from problems.other_sets import DEGREES_OF_FREEDOM, OTHERS, Maker
-from problems.problem import LONG_SEGMENTS, Problem, find_problem, problem_of
+from problems.family_sets import GESTURES, MIXED, MIXED_NULLS, PLACES, STATES
+from problems.null_sets import NULLS
+from problems.other_sets import DEGREES_OF_FREEDOM, OTHERS
+from problems.problem import LONG_SEGMENTS, Problem, problem_of
+from problems.sources import Loaded, Made, Source
 
 SHORT_SEGMENTS = (6, 30)  # steps of 5 observations
-MIN_ROWS = 100  # of the smallest set
 VOLATILITY = 0.15
 
 
@@ -60,54 +62,53 @@ def one_gaussian(seed: int, count: int) -> Problem:
     return Problem(X, rng.uniform(0, 10, (count, 2)), np.zeros(count, dtype=np.int64))
 
 
-TABLE: dict[str, tuple[Maker, int] | None] = {
-    "series-short": (partial(series, segment_lengths=SHORT_SEGMENTS), 1000),
-    "series-long": (partial(series, segment_lengths=LONG_SEGMENTS), 1000),
-    "ar-long": (partial(series, segment_lengths=LONG_SEGMENTS, correlation=0.8), 1000),
-    "ar-short": (partial(series, segment_lengths=SHORT_SEGMENTS, correlation=0.8), 1000),
-    "regions-1200": (regions, 1200),
-    "regions-10000": (regions, 10_000),
-    "pavement": None,
-    "vehicle": None,
-    "inat_subset": None,
-    "fields": (fields, 1200),
+TABLE: dict[str, Source] = {
+    "series-short": Made(partial(series, segment_lengths=SHORT_SEGMENTS), 1000),
+    "series-long": Made(partial(series, segment_lengths=LONG_SEGMENTS), 1000),
+    "ar-long": Made(partial(series, segment_lengths=LONG_SEGMENTS, correlation=0.8), 1000),
+    "ar-short": Made(partial(series, segment_lengths=SHORT_SEGMENTS, correlation=0.8), 1000),
+    "regions-1200": Made(regions, 1200),
+    "regions-10000": Made(regions, 10_000),
+    "pavement": Loaded(),
+    "vehicle": Loaded(),
+    "inat_subset": Loaded(),
+    "fields": Made(fields, 1200),
 }
-"""How each set is made and the number of observations; None for what is read from a file."""
-
-ONE: dict[str, tuple[Maker, int]] = {
-    "one-white": (one_state, 2000),
-    "one-gaussian": (one_gaussian, 2000),
-    "one-ar80": (partial(one_state, correlation=0.8), 2000),
-    "one-ar95": (partial(one_state, correlation=0.95), 2000),
-    "one-field": (partial(fields, n_clusters=1), 2000),
+ONE: dict[str, Source] = {
+    "one-white": Made(one_state, 2000),
+    "one-gaussian": Made(one_gaussian, 2000),
+    "one-ar80": Made(partial(one_state, correlation=0.8), 2000),
+    "one-ar95": Made(partial(one_state, correlation=0.95), 2000),
+    "one-field": Made(partial(fields, n_clusters=1), 2000),
 }
-HEAVY: dict[str, tuple[Maker, int]] = {
-    "one-tails": (partial(one_state, correlation=0.8, tails=DEGREES_OF_FREEDOM), 2000),
-    "one-volatility": (partial(one_state, correlation=0.8, volatility=VOLATILITY), 2000),
+HEAVY: dict[str, Source] = {
+    "one-tails": Made(partial(one_state, correlation=0.8, tails=DEGREES_OF_FREEDOM), 2000),
+    "one-volatility": Made(partial(one_state, correlation=0.8, volatility=VOLATILITY), 2000),
 }
-ALL = {**TABLE, **ONE, **HEAVY, **OTHERS}
+OTHER: dict[str, Source] = {name: Made(make, count) for name, (make, count) in OTHERS.items()}
+ALL: dict[str, Source] = {
+    **TABLE,
+    **ONE,
+    **HEAVY,
+    **STATES,
+    **PLACES,
+    **MIXED,
+    **MIXED_NULLS,
+    **GESTURES,
+    **NULLS,
+    **OTHER,
+}
 
 
 def sets(
     names: Iterable[str] = ALL, *, seeds: Sequence[int] = (1000,), folder: Path = Path(), share: float = 1.0
 ) -> Iterator[Problem]:
-    """Yield each of the named sets, once for each seed; nothing for a set whose file is not in ``folder``.
+    """Yield the problems of the named sets; nothing for a set whose file is not in ``folder``.
 
     ``share`` is that of the observations, for a quick look: fewer are made, or the first are read.
     """
     for name in names:
         if name not in ALL:
             raise ValueError(f"name={name!r} must be one of {', '.join(ALL)}")
-        made = ALL[name]
-        if made is None:
-            whole = find_problem(name, folder)
-            if whole is not None:
-                yield whole.take(slice(_fewer(len(whole.X), share)))
-            continue
-        make, count = made
-        for seed in seeds:
-            yield replace(make(seed, _fewer(count, share)), name=name, seed=seed)
-
-
-def _fewer(count: int, share: float) -> int:
-    return min(count, max(MIN_ROWS, round(share * count)))
+        for key in ALL[name].keys(name, seeds, folder):
+            yield ALL[name].make(key, folder, share)

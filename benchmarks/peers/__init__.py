@@ -1,0 +1,1 @@
+"""Other methods, run on the same problems beside ours."""
