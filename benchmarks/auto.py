@@ -39,7 +39,6 @@ from threadpoolctl import threadpool_limits
 from large_fits import compare_times, measure_memory
 from measuring.environment import environment
 from problems.auto_sets import ALL
-from problems.sources import Key
 from results import Limits, Measure, describe, table_line, write_results
 from rows import PARTS, ROWS, TOGETHER, Row
 from runs import Extent, Run
@@ -53,6 +52,7 @@ WITHOUT = ("peers", "given", "timed")
 MAX_LEVEL_TIMES = Limits(2.0)
 """The time of a fit that looks at all families over that of one that looks at Gaussian levels alone."""
 
+DEFAULT_SEEDS = range(1000, 1010)
 QUICK_SHARE = 0.25  # of the observations
 
 
@@ -76,8 +76,10 @@ class Bench:
         return self.share < 1.0
 
     def limited(self, row: Row) -> Row:
-        """Return the row with its limits, which are for whole runs only."""
-        return replace(row, limits=Limits(), ami=Limits(), before=None) if self.quick else row
+        """Return the row with its limits, which are for all observations; earlier values are of the same seeds only."""
+        if self.quick:
+            return replace(row, limits=Limits(), ami=Limits(), before=None)
+        return row if self.seeds == DEFAULT_SEEDS else replace(row, before=None)
 
     def tasks(self, row: Row) -> list[Task]:
         """List the problems of a row, with all that is measured on each."""
@@ -90,9 +92,7 @@ class Bench:
                 self.extent.peer_seconds,
                 given=part.given and "given" not in self.without,
                 timed=part.timed and "timed" not in self.without,
-                peers=part.peers
-                and "peers" not in self.without
-                and (key.seed is None or key.seed in self.peer_seeds),
+                peers=part.peers and "peers" not in self.without and (key.seed is None or key.seed in self.peer_seeds),
             )
             tasks.append(Task(key, tuple(row.settings.items()), extent, self.folder, self.share))
         return tasks
@@ -108,16 +108,16 @@ class Bench:
                 print(score_head(PARTS[row.part]))
             begun = row.part
             score = Score(row, [next(runs) for _ in own], "" if own else ALL[row.data].lacks(row.data))
-            self.add(score, [task.key for task in own])
+            self.add(score)
+            self.selection.extend(selection_records(score, [str(task.key) for task in own]))
             if row.part in TOGETHER and (number + 1 == len(rows) or rows[number + 1].part != row.part):
                 self.add_together(self.limited(TOGETHER[row.part]))
         for line in selection_lines(self.selection):
             print(line)
 
-    def add(self, score: Score, keys: Sequence[Key]) -> None:
+    def add(self, score: Score) -> None:
         """Keep and print a line of the table."""
         self.scores.append(score)
-        self.selection.extend(selection_records(score, list(map(str, keys))))
         print(score_line(score), flush=True)
 
     def add_together(self, row: Row) -> None:
@@ -126,7 +126,7 @@ class Bench:
         scores = [score for score in self.scores if score.row.name in wanted]
         runs: list[Run] = [run for score in scores for run in score.runs]
         if len(scores) == len(wanted):
-            self.add(Score(row, runs), [])
+            self.add(Score(row, runs))
 
     def compare_level_times(self) -> None:
         """Look at how much longer fits take than those of levels alone, in the row where it is most."""
@@ -158,9 +158,11 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=Path(), help="folder with the benchmark files")
     parser.add_argument("--json", type=Path, help="file of the results")
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help="parts or rows to run")
-    parser.add_argument("--without", nargs="+", choices=WITHOUT, default=(), help="what is not measured beside the fits")
-    parser.add_argument("--seeds", type=int, default=10, help="how many seeds made data have")
-    parser.add_argument("--first-seed", type=int, default=1000, help="the first of them")
+    parser.add_argument(
+        "--without", nargs="+", choices=WITHOUT, default=(), help="what is not measured beside the fits"
+    )
+    parser.add_argument("--seeds", type=int, default=len(DEFAULT_SEEDS), help="how many seeds made data have")
+    parser.add_argument("--first-seed", type=int, default=DEFAULT_SEEDS[0], help="the first of them")
     parser.add_argument("--peer-seeds", type=int, default=3, help="on how many of them peers are run")
     parser.add_argument("--peer-seconds", type=float, default=60.0, help="of the processor, for a peer on a problem")
     parser.add_argument("--fit-seconds", type=float, default=900.0, help="of the processor, for a fit of ours")

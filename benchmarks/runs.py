@@ -27,7 +27,7 @@ REGIONS_JOIN_RATIO = 0.5
 
 
 class Candidate(NamedTuple):
-    """A labelling that the search looked at: its clusters, ARI and AMI in per cent, and its evidence in nats over one cluster."""
+    """A labelling that the search looked at: its clusters, ARI and AMI in per cent, and nats of evidence over one cluster."""
 
     clusters: int
     ari: float
@@ -133,8 +133,8 @@ def has_families() -> bool:
     return "family" in inspect.signature(MCGTA).parameters
 
 
-def fit_and_score(problem: Problem, settings: Mapping[str, Any] = {}, extent: Extent = Extent()) -> Run:  # noqa: B006, B008
-    """Fit, and compare with the truth, which the fit does not see."""
+def fit_and_score(problem: Problem, settings: Mapping[str, Any], extent: Extent) -> Run:
+    """Fit, and compare with the truth, which the fit does not see; candidates are those of a fit without settings."""
     count = len(problem.X)
     start = time.process_time()
     try:
@@ -162,7 +162,7 @@ def fit_and_score(problem: Problem, settings: Mapping[str, Any] = {}, extent: Ex
         family=str(getattr(choice, "family", "")),
         source=str(model.labels_source_),
         gain=float("nan") if choice is None else choice.log_evidence - choice.one_cluster_log_evidence,
-        candidates=_candidates(problem, model),
+        candidates=() if settings else _candidates(problem, model),
     )
 
 

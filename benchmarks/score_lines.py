@@ -17,11 +17,11 @@ _SELECTION = "{:<44} {:>4}  {:<11} {:>3} {:>6} {:>6} {:>10}   {:>3} {:>6} {:>6} 
 def score_head(part: Part) -> str:
     """Return the head of a part."""
     value = "no regions" if part.kinds else "one cluster" if part.one else "ARI"
-    names = (part.title, "N", value, "AMI", "noise assigned", "best", "clusters", "true", "noise", "seconds")
+    names = ("per cent", "N", value, "AMI", "noise assigned", "best", "clusters", "true", "noise", "seconds")
     head = _FORM.format(*names, "must", "aim", "reached", "before", "held", "K given" if part.given else "", "")
     if part.peers:
         head += "".join(_PEER.format(peer.name) for peer in PEERS)
-    return f"\n{head.rstrip()}"
+    return f"\n{part.title}\n{head.rstrip()}"
 
 
 def score_line(score: Score) -> str:
@@ -39,7 +39,7 @@ def score_line(score: Score) -> str:
         shown("count", ",.0f", spread=False),
         shown("value", spread=not score.part.one),
         shown("ami"),
-        shown("assigned", spread=not score.part.one) if row.before is not None else "",
+        shown("assigned", spread=not score.part.one) if score.part.timed else "",
         shown("best", spread=False),
         shown("clusters"),
         shown("true", spread=False),

@@ -116,12 +116,9 @@ class Score:
             if not runs:
                 continue
             ended = [run for run in runs if not run.note]
-            if self.part.one:
-                aris = [100.0 * (run.clusters == 1) for run in ended]
-            else:
-                aris = [run.ari for run in ended]
+            values = [100.0 * (run.clusters == 1) if self.part.one else run.ari for run in ended]
             found[peer.name] = PeerScore(
-                _mean(aris),
+                _mean(values),
                 None if self.part.one else _mean(run.ami for run in ended),
                 _mean(run.seconds for run in ended),
                 len(ended),

@@ -64,9 +64,17 @@ def render_scale(results: dict[str, Any]) -> str:
 
 def render_auto(results: dict[str, Any]) -> str:
     """Return what fits without settings have found as Markdown; one heading deeper than the kernels'."""
-    clusters, one = ([row for row in results["scores"] if row["one"] is kind] for kind in (False, True))
-    parts = [_scores(clusters, "ARI"), _scores(one, "one cluster"), _measures(results.get("measures", []))]
-    notes = [f"- {row['title']}: {row['note']}." for row in results["scores"] if row["note"]]
+    scores = results["scores"]
+    parts = []
+    for part in dict.fromkeys(row["part"] for row in scores):
+        rows = [row for row in scores if row["part"] == part]
+        parts += [f"### {part}", _scores(rows)]
+        parts += [_beside(rows)] if any(row["peers"] or "given" in row for row in rows) else []
+    parts += ["### Time and memory", _measures(results["measures"])] if results.get("measures") else []
+    parts += ["### Chosen, and best among the candidates", _selection(results["selection"])]
+    notes = [f"- {row['title']}: {row['note']}." for row in scores if row["note"]]
+    for row in scores:
+        notes += [f"- {row['title']}, {name}: {peer['note']}." for name, peer in row["peers"].items() if peer["note"]]
     notes += [f"- {row['case']}: {row['note']}." for row in results.get("measures", []) if row["note"]]
     parts += ["### Remarks", "\n".join(notes)] if notes else []
     about = results["environment"]
@@ -194,46 +202,106 @@ def _measures(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _scores(rows: list[dict[str, Any]], value: str) -> str:
-    def shown(row: dict[str, Any], name: str, form: str = ".1f", *, spread: bool = True) -> str:
-        if name not in row:
-            return ""
-        middle, around = row[name]
-        return f"{middle:{form}} ± {around:{form}}" if spread and row["runs"] > 1 else f"{middle:{form}}"
-
+def _scores(rows: list[dict[str, Any]]) -> str:
+    """Return a part of the table of fits without settings."""
+    value = "one cluster" if rows[0]["one"] else "ARI"
     return _table(
         (
-            "per cent",
-            "N",
-            value,
-            "noise assigned",
-            "AMI",
-            "clusters",
-            "true",
-            "noise",
-            "seconds",
-            "must",
-            "aim",
-            "reached",
+            *("per cent", "N", value, "AMI", "noise assigned", "clusters", "true", "noise", "seconds"),
+            *("must", "aim", "reached", "before", "held"),
         ),
         (
             (
                 row["title"],
-                shown(row, "count", ",.0f", spread=False),
-                f"**{found}**" if (found := shown(row, "value", spread=not row["one"])) else "",
-                shown(row, "assigned", spread=not row["one"]),
-                shown(row, "ami"),
-                shown(row, "clusters"),
-                shown(row, "true", spread=False),
-                shown(row, "noise", ".0f"),
-                shown(row, "seconds", ".2f"),
-                "" if row["must"] is None else f"{row['must']:g}",
-                "" if row["aim"] is None else f"{row['aim']:g}",
+                _mean(row, "count", ",.0f", spread=False),
+                f"**{found}**" if (found := _mean(row, "value", spread=not row["one"])) else "",
+                _mean(row, "ami"),
+                _mean(row, "assigned", spread=not row["one"]),
+                _mean(row, "clusters"),
+                _mean(row, "true", spread=False),
+                _mean(row, "noise", ".0f"),
+                _mean(row, "seconds", ".2f"),
+                _limit(row["must"], row["must_ami"]),
+                _limit(row["aim"], row["aim_ami"]),
                 row["reached"],
+                _limit(row["before"]),
+                row["held"],
             )
             for row in rows
         ),
     )
+
+
+def _beside(rows: list[dict[str, Any]]) -> str:
+    """Return what stands beside a part: the best of the candidates, the fit with K given, and peers, as ARI (AMI)."""
+    names = list(dict.fromkeys(name for row in rows for name in row["peers"]))
+    return _table(
+        ("ARI (AMI)", "ours", "best candidate", "K given", "at least ours", *names),
+        (
+            (
+                row["title"],
+                _both(row, "value", "ami"),
+                _mean(row, "best", spread=False),
+                _both(row, "given", "given_ami"),
+                row["given_reached"],
+                *(_peer(row["peers"].get(name)) for name in names),
+            )
+            for row in rows
+        ),
+    )
+
+
+def _selection(rows: list[dict[str, Any]]) -> str:
+    """Return for each problem what was chosen and what was best; evidence is in nats over one cluster."""
+    return _table(
+        ("", "true", "family", "K", "ARI", "AMI", "nats", "best K", "its ARI", "its AMI", "its nats"),
+        (
+            (
+                row["name"],
+                str(row["true"]),
+                row["family"],
+                *_candidate(row, ""),
+                *_candidate(row, "best_"),
+            )
+            for row in rows
+        ),
+    )
+
+
+def _candidate(row: dict[str, Any], which: str) -> tuple[str, str, str, str]:
+    gain = row[f"{which}gain"]
+    return (
+        str(row[f"{which}clusters"]),
+        f"{row[f'{which}ari']:.1f}",
+        f"{row[f'{which}ami']:.1f}",
+        "" if gain is None else f"{gain:,.0f}",
+    )
+
+
+def _mean(row: dict[str, Any], name: str, form: str = ".1f", *, spread: bool = True) -> str:
+    if name not in row:
+        return ""
+    middle, around = row[name]
+    return f"{middle:{form}} ± {around:{form}}" if spread and row["runs"] > 1 else f"{middle:{form}}"
+
+
+def _both(row: dict[str, Any], ari: str, ami: str) -> str:
+    first, second = (_mean(row, name, spread=False) for name in (ari, ami))
+    return f"{first} ({second})" if second else first
+
+
+def _limit(limit: float | None, ami: float | None = None) -> str:
+    return "" if limit is None else f"{limit:g}" if ami is None else f"{limit:g} ({ami:g})"
+
+
+def _peer(peer: dict[str, Any] | None) -> str:
+    if peer is None:
+        return ""
+    if peer["ari"] is None:
+        return "none"
+    ami = "" if peer["ami"] is None else f" ({peer['ami']:.1f})"
+    mark = "" if peer["ended"] == peer["asked"] else f", {peer['ended']} of {peer['asked']}"
+    return f"{peer['ari']:.1f}{ami}{mark}"
 
 
 def _name(row: dict[str, Any]) -> str:

@@ -18,14 +18,12 @@ from measuring.timebox import OutOfTime
 from problems.problem import Problem
 
 BENCHMARKS = Path(__file__).parent.parent
-ENVIRONMENT = Path(os.environ.get("PEERS", BENCHMARKS.parent / ".venv-peers"))
-"""The environment, which ``make .venv-peers`` sets up."""
 
 _WALL_FACTOR = 4.0  # seconds by the clock for each of the processor, since machines are shared
 _WARM_SECONDS = 240.0  # that compiling may take, by the clock
 
 
-class Missing(Exception):
+class NotInstalledError(Exception):
     """The environment is not there."""
 
 
@@ -61,7 +59,7 @@ class ClapProcess:
         """End the process."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
+            self._process.communicate()
         self._process = None
 
 
@@ -71,10 +69,15 @@ def clap_process() -> ClapProcess:
     return ClapProcess()
 
 
+def environment_folder() -> Path:
+    """Return the folder of the environment, which ``make .venv-peers`` sets up, or that of the variable PEERS."""
+    return Path(os.environ.get("PEERS", BENCHMARKS.parent / ".venv-peers")).absolute()
+
+
 def _start() -> subprocess.Popen[bytes]:
-    python = ENVIRONMENT / "bin" / "python"
+    python = environment_folder() / "bin" / "python"
     if not python.exists():
-        raise Missing("claspy is not installed: make .venv-peers")
+        raise NotInstalledError("claspy is not installed: make .venv-peers")
     threads = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     return subprocess.Popen(
         [str(python), "-W", "ignore", "-m", "peers.clap_server"],
@@ -83,5 +86,4 @@ def _start() -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        bufsize=0,
     )

@@ -8,7 +8,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
-from mcgta.runtime.types import Array, Labels
+from mcgta.runtime.types import Array, Index, Labels
 from problems.problem import Problem
 
 NEIGHBORS = 15  # that are averaged, the observation itself included
@@ -46,6 +46,6 @@ def _places(problem: Problem) -> Array:
     return np.column_stack([ring * np.cos(longitude), ring * np.sin(longitude), np.sin(latitude)])
 
 
-def _by_group(problem: Problem) -> list[Array]:
+def _by_group(problem: Problem) -> list[Index]:
     groups = np.zeros(len(problem.X)) if problem.groups is None else problem.groups
     return [np.flatnonzero(groups == group) for group in np.unique(groups)]

@@ -19,7 +19,7 @@ from mcgta.baselines import HMM, TICC
 from mcgta.runtime.types import Labels
 from measuring.scoring import score
 from measuring.timebox import OutOfTime, at_most
-from peers.clap import Missing, clap_process
+from peers.clap import NotInstalledError, clap_process
 from peers.diffusion import diffusion_mixture
 from problems.problem import SPACE, TIME, Problem
 
@@ -68,7 +68,7 @@ class Peer:
             labels, taken = self.label(problem, seconds)
         except OutOfTime as end:
             return PeerRun(note=str(end))
-        except Missing as error:
+        except NotInstalledError as error:
             return PeerRun(note=str(error))
         except Exception as error:  # what a peer cannot take is a result, and the others go on
             return PeerRun(note=f"{type(error).__name__}: {error}".splitlines()[0])

@@ -85,7 +85,7 @@ class Loaded:
 class Shared:
     """Problems of a file that holds many: those whose names begin with ``prefix``.
 
-    The file has ``NAME_X`` (N, d), ``NAME_y`` (N,) and, for places, ``NAME_coords`` (N, p); without them rows are steps of time.
+    The file has ``NAME_X`` (N, d), ``NAME_y`` (N,) and, for places, ``NAME_coords`` (N, p); else rows are steps of time.
     """
 
     file: str
