@@ -96,6 +96,7 @@ def test_the_time_box_counts_the_processor_and_not_the_clock():
 
 def test_clap_is_asked_of_the_environment_that_has_it(tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
+    (tmp_path / "lib" / "python" / "site-packages" / "claspy").mkdir(parents=True)
     python = tmp_path / "bin" / "python"
     python.write_text(SERVER)
     python.chmod(0o755)
