@@ -186,9 +186,10 @@ def test_that_position_does_not_help_is_told_but_no_doubt(monkeypatch, ratio, sa
 def test_a_choice_made_on_a_sample_says_so(monkeypatch, place):
     monkeypatch.setattr(mcgta.selection.sampling, "PIECE_ROWS", 30)
     monkeypatch.setattr(
-        searching, "sample_rows", lambda places, seed, **_: sample_rows(places, seed, most=100, size=125)
+        mcgta.selection.sampling, "sample_rows", lambda places, seed, **_: sample_rows(places, seed, most=100, size=125)
     )
     monkeypatch.setattr(searching, "MAX_CHOSEN_ON_ALL_ROWS", 200)
+    monkeypatch.setattr(mcgta.selection.sampling, "MAX_CHOSEN_ON_ALL_ROWS", 200)
     monkeypatch.setattr(mcgta.selection.auto, "MAX_CHOSEN_ON_ALL_ROWS", 200)
     where = None if place == "time" else np.column_stack([np.arange(240.0), RNG.uniform(size=240)])
     model = fit(X, where, refine="all")[0]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+import mcgta.selection.sampling
 import mcgta.selection.search as searching
 from mcgta import MCGTA
 from mcgta.datasets import make_regions
@@ -180,7 +181,7 @@ def test_a_sample_finds_the_clusters_that_all_observations_have(monkeypatch, pla
     monkeypatch.setattr(searching, "MAX_CHOSEN_ON_ALL_ROWS", whole)
     monkeypatch.setattr(searching, "LABELLED_AT_A_TIME_ROWS", 400)
     monkeypatch.setattr(
-        searching, "sample_rows", lambda places, seed, **_: sample_rows(places, seed, most=800, size=600)
+        mcgta.selection.sampling, "sample_rows", lambda places, seed, **_: sample_rows(places, seed, most=800, size=600)
     )
     scoring_data, found = search(X, places)
     assert (len(scoring_data) < len(X)) == (whole == 500)
@@ -192,7 +193,7 @@ def test_a_sample_finds_the_clusters_that_all_observations_have(monkeypatch, pla
 
 def test_neither_the_order_of_rows_nor_threads_change_what_a_sample_finds(monkeypatch):
     monkeypatch.setattr(
-        searching, "sample_rows", lambda places, seed, **_: sample_rows(places, seed, most=300, size=250)
+        mcgta.selection.sampling, "sample_rows", lambda places, seed, **_: sample_rows(places, seed, most=300, size=250)
     )
     X, where = REGIONS.X, REGIONS.positions
     order = np.random.default_rng(3).permutation(len(X))

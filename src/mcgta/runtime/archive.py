@@ -305,6 +305,7 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
     "list[str]": lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
     "dict[str, str]": lambda value: _is_map_of(value, str),
     "dict[str, int]": lambda value: _is_map_of(value, int),
+    "dict[str, float]": lambda value: _is_map_of(value, float),
     "dict[str, list[str]]": lambda value: (
         _is_map_of(value, list) and all(isinstance(item, str) for items in value.values() for item in items)
     ),
