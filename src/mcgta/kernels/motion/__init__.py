@@ -1,0 +1,1 @@
+"""Kernels of states that differ in how they move: features of motion, segments and their merges."""
