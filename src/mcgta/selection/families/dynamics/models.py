@@ -10,16 +10,16 @@ import numpy as np
 
 from mcgta.kernels.simd.compiled import native
 from mcgta.positions.positions import Positions
-from mcgta.runtime.archive import Archived
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.families.dynamics.regular import RegularSeries, make_regular
 from mcgta.selection.families.dynamics.view import MotionView
+from mcgta.selection.families.family import FamilyModels
 
 _PART_STEPS = 2**16  # in work at a time
 
 
 @dataclass(frozen=True, eq=False)
-class MotionModels(Archived):
+class MotionModels(FamilyModels):
     """K states that differ in how they move.
 
     The log density of a step is the mean over views of that of a block's mean, of which a step has its share. It tells states
@@ -30,6 +30,7 @@ class MotionModels(Archived):
     views : of motion, in each of which a state has a mean
     view_weights : (V,) of the views, which sum to 1
     means : (K, J) of the states, view after view
+    n_features : of the rows
     columns : (d,) features that vary, which views take
     step : length of a step in the unit of position, that rows are brought to
     log_shares : (K,) logs of the states' shares of all labelled rows
@@ -41,6 +42,7 @@ class MotionModels(Archived):
     views: tuple[MotionView, ...]
     view_weights: Array
     means: Array
+    n_features: int
     columns: Index
     step: float
     log_shares: Array
@@ -56,11 +58,10 @@ class MotionModels(Archived):
             raise ValueError("log_shares and view_weights must have an entry for each state and for each view")
         if any(view.centers.size != self.columns.size for view in self.views):
             raise ValueError("views and columns disagree on the number of features")
+        if not 0 <= self.columns.min(initial=0) <= self.columns.max(initial=0) < self.n_features:
+            raise ValueError(f"columns names a feature beyond the {self.n_features} that there are")
         if not (np.isfinite(self.means).all() and np.isfinite(self.log_shares).all() and self.step > 0):
             raise ValueError("means and log_shares must be finite, and step above 0")
-
-    def __len__(self) -> int:
-        return len(self.means)
 
     def renumbered(self, rank: Index) -> Self:
         """Return the same with other numbers for the states: ``rank`` (K,) is the new one of each."""
@@ -102,8 +103,9 @@ class MotionModels(Archived):
         for name in ("step", "change_cost", "agreement"):
             if not isinstance(state[name], (int, float)) or isinstance(state[name], bool):
                 raise ValueError(f"{name} must be a number")
-        if not isinstance(state["reach"], int) or isinstance(state["reach"], bool):
-            raise ValueError("reach must be a whole number")
+        for name in ("reach", "n_features"):
+            if not isinstance(state[name], int) or isinstance(state[name], bool):
+                raise ValueError(f"{name} must be a whole number")
         return cls(**state)
 
 

@@ -49,7 +49,9 @@ class DynamicsSearch:
     series : all steps
     searched : steps (S,) that were searched
     columns : features that vary
+    n_features : of the rows
     unit : of position
+    one_gain : 0, for motion is another aspect of the rows than their level
     """
 
     name: str
@@ -59,7 +61,17 @@ class DynamicsSearch:
     series: RegularSeries
     searched: Index
     columns: Index
+    n_features: int
     unit: str
+    one_gain: float = 0.0
+
+    def contenders(self) -> tuple[Candidate, ...]:
+        """Return the best labelling, where it has several states."""
+        return (self.best,) if self.best.n_clusters > 1 else ()
+
+    def value(self, candidate: Candidate, level_gain: float) -> float:
+        """Return nats over one cluster: those of motion, and those of the same labels as levels where these differ, too."""
+        return candidate.gain + max(level_gain, 0.0)
 
     def gain(self, labels: Labels) -> float:
         """Return the log evidence in nats of any labelling of rows over that of one cluster, averaged over views.
@@ -76,7 +88,8 @@ class DynamicsSearch:
 
     def models(self, labels: Labels) -> MotionModels:
         """Estimate the states of a labelling; -1 is noise and has no part in them."""
-        return fit_models(self.composite, self.columns, self.series.rows_to_steps(labels)[self.searched], labels)
+        steps = self.series.rows_to_steps(labels)[self.searched]
+        return fit_models(self.composite, self.columns, self.n_features, steps, labels)
 
 
 def search_dynamics(
@@ -117,6 +130,7 @@ def search_dynamics(
         series,
         searched,
         columns,
+        features.shape[1],
         places.unit,
     )
 
@@ -158,7 +172,7 @@ class _Labelling:
 
     def _of_all(self, labels: Labels) -> Labels:
         """Label all steps by the likeliest path, given the states of those searched; these keep their labels."""
-        models = fit_models(self.composite, self.columns, labels, labels)
+        models = fit_models(self.composite, self.columns, int(self.columns.max()) + 1, labels, labels)
         densities = models.step_log_densities(self.series)
         densities[self.searched] = -np.inf
         densities[self.searched, labels] = 0.0
@@ -169,7 +183,7 @@ class _Labelling:
         return path
 
 
-def fit_models(composite: Composite, columns: Index, steps: Labels, rows: Labels) -> MotionModels:
+def fit_models(composite: Composite, columns: Index, n_features: int, steps: Labels, rows: Labels) -> MotionModels:
     """Estimate states from the labels of steps that were searched; their shares are those of rows."""
     size = int(rows.max(initial=0)) + 1
     used = [view for view, weight in zip(composite.views, composite.weights, strict=True) if weight > 0]
@@ -183,6 +197,7 @@ def fit_models(composite: Composite, columns: Index, steps: Labels, rows: Labels
         views=views,
         view_weights=composite.weights[composite.weights > 0],
         means=np.concatenate(means, axis=1),
+        n_features=n_features,
         columns=np.asarray(columns, dtype=np.int64),
         step=composite.series.step,
         log_shares=np.log(counts / counts.sum()),
