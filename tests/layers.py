@@ -39,7 +39,7 @@ LAYERS = [
     ["stages.neighborhoods"],
     ["stages.shared_neighbors", "observations.imputation"],
     ["stages.covariance", "stages.lags", "stages.prior", "stages.units"],
-    ["stages.local_models"],
+    ["stages.local_models", "observations.reduction"],
     ["stages.local_mixtures"],
     ["stages.dissimilarity.dissimilarity"],
     ["stages.dissimilarity.kind", "stages.dissimilarity.model_parts"],

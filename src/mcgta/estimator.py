@@ -65,6 +65,12 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         Whether each feature is divided by its standard deviation before anything is compared, as the search does in any case.
         Then ``alpha``, ``margin`` and ``eps`` mean the same whatever the units of the features. "auto" does so where standard
         deviations differ more than tenfold; see :mod:`mcgta.stages.units`.
+    n_components : int, None or "auto", default="auto"
+        Components that features are reduced to before anything is compared: directions in which neighbourhoods differ, found
+        by how means and covariances vary in position; see :mod:`mcgta.observations.reduction`. "auto" leaves up to 40 features
+        as they are, and reduces more to 8 to 16 components. None never reduces. A number always does, before lags are
+        stacked. ``reduction_`` holds the components; local models and cluster models are about these, and all that is told of
+        clusters is about the features. Dissimilarities of features take them as they are.
     covariance : {"graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_wolf", "oas"} or estimator
         Estimator of the local covariances: a name, or a scikit-learn covariance estimator.
     alpha : float, default=0.01
@@ -166,6 +172,7 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         weights: str = Settings.weights,
         lags: int = Settings.lags,
         standardize: bool | str = Settings.standardize,
+        n_components: int | str | None = Settings.n_components,
         covariance: Any = Settings.covariance,
         alpha: float = Settings.alpha,
         prior: Any = Settings.prior,
@@ -192,6 +199,7 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         self.weights = weights
         self.lags = lags
         self.standardize = standardize
+        self.n_components = n_components
         self.covariance = covariance
         self.alpha = alpha
         self.prior = prior

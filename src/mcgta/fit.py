@@ -124,12 +124,15 @@ class Fit:
 
     @property
     def user_models(self) -> LocalModels | None:
-        """Local models in the user's order of rows and units of features; rows that were left out have failed."""
+        """Local models in the user's order of rows and units of features, or of components where these were reduced.
+
+        Rows that were left out have failed.
+        """
         if self.models is None:
             return None
         models = self.models.take(self.data.back)
-        if self.data.spreads is not None:
-            models = models.scaled(self.data.spreads)
+        if self.data.model_spreads is not None:
+            models = models.scaled(self.data.model_spreads)
         if self.missing is None or self.missing.rows.size == 0:
             return models
         rows = self.missing.kept.tolist()
@@ -164,10 +167,10 @@ class Fit:
 
     @property
     def user_prior(self) -> MixturePrior | None:
-        """The global mixture in the user's units of features."""
-        if self.prior is None or self.data.spreads is None:
+        """The global mixture in the units of :attr:`user_models`."""
+        if self.prior is None or self.data.model_spreads is None:
             return self.prior
-        return self.prior.scaled(self.data.spreads)
+        return self.prior.scaled(self.data.model_spreads)
 
     @property
     def user_alternatives(self) -> tuple[Alternative, ...]:

@@ -64,6 +64,11 @@ class FittedAttributes:
         "What was missing, and left out or imputed; None where nothing was. ``print(model.missing_)``.",
         lambda fit: fit.missing,
     )
+    reduction_ = _read_off(
+        "The Reduction of features to components: directions, loadings and explained share; None where nothing was reduced. "
+        "``print(model.reduction_)``.",
+        lambda fit: fit.data.reduction,
+    )
     choice_ = _read_off(
         'What was chosen without labels, and why; None without a search, such as with ``eps``, or with ``refine`` "none" or '
         '"noise" beyond 50,000 observations, and after ``append`` to labels of the clusterer. ``print(model.choice_)``.',
@@ -90,12 +95,15 @@ class FittedAttributes:
         lambda fit: fit.labelling.rule if isinstance(fit.labelling.rule, FamilyModels) else None,
     )
     local_models_ = _read_off(
-        "LocalModels of the observations, in the units of X; None for a dissimilarity of features.",
+        "LocalModels of the observations, in the units of X, or of components where there is a ``reduction_``; None for a "
+        "dissimilarity of features.",
         lambda fit: fit.user_models,
     )
     semivariogram_ = _read_off("The fitted Semivariogram, with range, sill and nugget.", lambda fit: fit.semivariogram)
     positions_ = _read_off("Positions of the rows; NaN where they are missing.", lambda fit: fit.user_positions)
-    prior_ = _read_off("The global mixture, in the units of X; None without a prior.", lambda fit: fit.user_prior)
+    prior_ = _read_off(
+        "The global mixture, in the units of ``local_models_``; None without a prior.", lambda fit: fit.user_prior
+    )
     objective_ = _read_off(
         "The paper's total loss of the labelling and its two parts, over all pairs within clusters, each of which is compared.",
         lambda fit: fit.derived.objective,

@@ -137,6 +137,8 @@ def assemble(
             note(remark)
         if choice.doubts:
             warn(f"{'; '.join(choice.doubts)} (see choice_)", ChoiceWarning)
+        if prepared.data.reduction is not None:  # which was said when it was found
+            choice = replace(choice, notes=(*choice.notes, str(prepared.data.reduction)))
     fit = Fit(
         asked=asked,
         settings=prepared.settings,

@@ -29,6 +29,7 @@ from mcgta.observations.observations import (
     check_neighbors,
     sort_observations,
 )
+from mcgta.observations.reduction import choose_reduction, count_components
 from mcgta.positions.metrics import get_metric
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import read_positions
@@ -162,14 +163,16 @@ def read(
     check_columns(X, names, settings.dissimilarity_kind)
     places = read_positions(positions, X.shape[0], groups=groups, metric=settings.metric)
     seed = draw_seed(settings.random_state)
+    spreads = choose_spreads(X, settings.standardize)
     data = sort_observations(
         X,
         places,
         n_neighbors=settings.n_neighbors,
         lags=settings.lags,
         seed=seed,
-        spreads=choose_spreads(X, settings.standardize),
+        spreads=spreads,
         rows=rows,
+        reduction=choose_reduction(X, places, settings.components_asked, spreads=spreads, seed=seed),
     )
     check_neighbors(
         data.n_neighbors, data.X.shape[1], settings.covariance_estimator, settings.prior, settings.dissimilarity_kind
@@ -281,7 +284,8 @@ def choose_backend_for(shape: tuple[int, ...], settings: Settings, *, neighbors:
 
     ``neighbors`` are listed of each observation; see :func:`listed_neighbors`.
     """
-    count, features = shape
+    count, given = shape
+    features = count_components(given, settings.components_asked)
     check_lags_of(settings.lags, count)
     distances = get_metric(settings.metric).has_matrix
     room = budget()

@@ -147,7 +147,8 @@ def _cache_with(fit: Fit, settings: Settings, local_models: Any) -> StageCache:
         local_models = local_models.take(fit.missing.kept)
     if settings.dissimilarity_kind.needs_definite:
         local_models = local_models.require_definite(settings.dissimilarity_kind.name)
-    models = local_models if fit.data.spreads is None else local_models.scaled(1.0 / fit.data.spreads)
+    spreads = fit.data.model_spreads
+    models = local_models if spreads is None else local_models.scaled(1.0 / spreads)
     cache = StageCache()
     key = stage_key("models", settings, fit.data)
     cache.put("prior", key, models.prior)

@@ -14,6 +14,7 @@ from mcgta.labelling import Labelling
 from mcgta.observations.missing import Missing
 from mcgta.observations.observations import MAX_FEATURE, sort_observations
 from mcgta.observations.provenance import Provenance
+from mcgta.observations.reduction import Reduction
 from mcgta.positions.metrics import Metric
 from mcgta.positions.positions import Positions
 from mcgta.positions.reading import MAX_COORDINATE
@@ -37,6 +38,7 @@ PARTS: dict[str, tuple[type, ...]] = {
     "n_neighbors": (int,),
     "seed": (int,),
     "spreads": (np.ndarray, _NONE),
+    "reduction": (Reduction, _NONE),
     "models": (LocalModels, _NONE),
     "prior": (MixturePrior, _NONE),
     "failed": (dict,),
@@ -58,7 +60,7 @@ PARTS: dict[str, tuple[type, ...]] = {
 }
 """What a saved fit consists of, and of which types."""
 
-LATER_PARTS = {"missing": None, "provenance": None}
+LATER_PARTS = {"reduction": None, "missing": None, "provenance": None}
 """Parts that files of earlier versions do not have, and what stands for them."""
 
 
@@ -92,6 +94,7 @@ def state_of(fit: Fit) -> dict[str, Any]:
         "n_neighbors": fit.data.n_neighbors,
         "seed": fit.data.seed,
         "spreads": fit.data.spreads,
+        "reduction": fit.data.reduction,
         "models": fit.models,
         "prior": fit.prior,
         "failed": fit.failed,
@@ -140,6 +143,7 @@ def read_fit(state: dict[str, Any]) -> Fit:
         seed=state["seed"],
         spreads=state["spreads"],
         rows=_rows_of(state["missing"]),
+        reduction=state["reduction"],
     )
     models = state["models"]
     if (models is not None) != settings.dissimilarity_kind.fits_models:
@@ -196,6 +200,9 @@ def _check_sizes(state: dict[str, Any]) -> None:
     spreads = state["spreads"]
     if spreads is not None and (spreads.shape != X.shape[1:] or spreads.dtype != np.float64 or not (spreads > 0).all()):
         raise ValueError("spreads must be a number above zero for each feature")
+    reduction = state["reduction"]
+    if reduction is not None and reduction.center.shape != X.shape[1:]:
+        raise ValueError(f"reduction is of {reduction.center.size} features, of {X.shape[1]}")
     if models is not None and len(models) != count:
         raise ValueError(f"{len(models)} local models for {count} observations")
     _check_missing(state)
@@ -266,7 +273,9 @@ def _check_labels(state: dict[str, Any]) -> None:
 
 
 def _columns(state: dict[str, Any]) -> int:
-    return int(state["X"].shape[1] * (int(state["settings"]["lags"]) + 1))
+    reduction = state["reduction"]
+    features = state["X"].shape[1] if reduction is None else len(reduction)
+    return int(features * (int(state["settings"]["lags"]) + 1))
 
 
 def _state_of_alternative(alternative: Alternative) -> dict[str, Any]:

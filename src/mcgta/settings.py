@@ -81,6 +81,7 @@ class Settings:
     weights: str = _setting("uniform", Rule(words=("uniform", *KERNELS)), "models")
     lags: int = _setting(0, Rule(integer=(0, INF)), "models")
     standardize: bool | str = _setting("auto", Rule(words=("auto",), flag=True), "models")
+    n_components: int | str | None = _setting("auto", Rule(words=("auto",), integer=(1, INF), none=True), "models")
     covariance: Any = _setting(
         "graphical_lasso",
         Rule(words=COVARIANCES, kinds=(CovarianceEstimator,), method=("fit", "a window of features")),
@@ -180,6 +181,11 @@ class Settings:
         return read_level(self.margin) is not None or read_level(self.eps) is not None
 
     @property
+    def components_asked(self) -> int | str | None:
+        """How features are to be reduced, as ``n_components`` says; None where they are compared as they are."""
+        return None if self.dissimilarity_kind.compares == "features" else self.n_components
+
+    @property
     def wants_clusterer(self) -> bool:
         """Whether labels have to be those of the clusterer, noise assigned or not."""
         return self.refine in ("none", "noise")
@@ -257,6 +263,11 @@ def _check_together(settings: Settings) -> None:
         raise ValueError(
             f"prior: strength={settings.prior.strength} has no effect with dissimilarity={kind.name!r}, whose local models "
             "are the prior's components with shares of their own; leave it at None"
+        )
+    if kind.compares == "features" and settings.n_components not in ("auto", None):
+        raise ValueError(
+            f"n_components={settings.n_components!r} has no effect with dissimilarity={kind.name!r}, which compares "
+            "features as they are"
         )
     check_bins(settings.bins, None)
     if settings.wants_clusterer and settings.family not in ("auto", LEVEL):

@@ -27,6 +27,7 @@ from mcgta.observations.features import (
     warn_of_identifiers,
     warn_of_other_columns,
 )
+from mcgta.observations.reduction import Reduction
 from mcgta.positions.metrics import Metric, get_metric
 from mcgta.positions.positions import Positions
 from mcgta.runtime.cached import cached_property
@@ -51,13 +52,14 @@ class Observations:
 
     Attributes
     ----------
-    X : (N, d (lags + 1)) features, lags stacked
+    X : (N, d (lags + 1)) features, or k (lags + 1) components of them, lags stacked
     positions : where they are
     order : (N,) the unsorted row of each
     n_neighbors : size of the neighbourhoods
     raw : (N, d) features as the user gave them, unsorted, without lags
     seed : of everything that is random
     spreads : (d,) what features are divided by in X; None where they are left as they are
+    reduction : the components that X holds in place of d features; None where it holds these
     rows : (N,) numbers of the unsorted rows, ascending; None for 0, 1, ..., where no row of the user was left out
     """
 
@@ -69,6 +71,7 @@ class Observations:
     seed: int
     spreads: Array | None = None
     rows: Index | None = None
+    reduction: Reduction | None = None
 
     @cached_property
     def back(self) -> Index:
@@ -80,9 +83,14 @@ class Observations:
         """(N,) in sorted order: the number of each in what the user gave, rows that were left out being counted."""
         return self.order if self.rows is None else self.rows[self.order]
 
+    @property
+    def model_spreads(self) -> Array | None:
+        """(d,) what models of X are multiplied by for the user's units; None where they have these, or are of components."""
+        return None if self.reduction is not None else self.spreads
+
     def scaled(self, X: Array) -> Array:
-        """Return features (M, d) in the units of these observations."""
-        return X if self.spreads is None else X / self.spreads
+        """Return features (M, d) in the units of these observations, or their components where these were reduced."""
+        return _scale(X, self.spreads, self.reduction)
 
     def with_neighbors(self, n_neighbors: int) -> Observations:
         """Return the same with neighbourhoods of another size."""
@@ -222,17 +230,24 @@ def sort_observations(
     seed: int,
     spreads: Array | None = None,
     rows: Index | None = None,
+    reduction: Reduction | None = None,
 ) -> Observations:
     """Bring the rows into canonical order, divide features by ``spreads``, and choose the number of neighbours.
 
-    ``rows`` (N,) are their numbers, where some of the user's were left out.
+    ``rows`` (N,) are their numbers, where some of the user's were left out. ``reduction`` has the components to take.
     """
     order = positions.order(X)
     places = positions.take(order)
     n_neighbors = _choose_neighbors(n_neighbors, places)
     check_lags(lags, places)
+    stacked = stack_lags(_scale(X, spreads, reduction)[order], places, lags)
+    return Observations(stacked, places, order, n_neighbors, X, seed, spreads, rows, reduction)
+
+
+def _scale(X: Array, spreads: Array | None, reduction: Reduction | None) -> Array:
+    """Return features (N, d) divided by their spreads, or the components of these."""
     scaled = X if spreads is None else X / spreads
-    return Observations(stack_lags(scaled[order], places, lags), places, order, n_neighbors, X, seed, spreads, rows)
+    return scaled if reduction is None else reduction.apply(scaled)
 
 
 def _choose_neighbors(n_neighbors: int | str, places: Positions) -> int:

@@ -65,8 +65,11 @@ def tell_difference(data: Observations, coarse: Labels | None, fine: Labels | No
     split = int(np.argmax(second))
     largest, other = np.argsort(-table[split], kind="stable")[:2]
     rows = coarse == split
-    one = data.X[rows & (fine == largest)]
-    two = data.X[rows & (fine == other)]
+    features = (
+        data.X if data.reduction is None else data.raw[data.order]
+    )  # told by the user's features, not by components
+    one = features[rows & (fine == largest)]
+    two = features[rows & (fine == other)]
     if len(one) < 2 or len(two) < 2:
         return "clusters are cut otherwise"
     spread = np.sqrt(0.5 * (one.var(axis=0) + two.var(axis=0))) + 1e-300

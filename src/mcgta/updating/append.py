@@ -82,6 +82,7 @@ def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) ->
         seed=fit.data.seed,
         spreads=fit.data.spreads,
         rows=_numbers_of_all(fit, given),
+        reduction=fit.data.reduction,
     )
     if positions is not None:
         _warn_of_repeated(data, len(fit.data.positions))

@@ -14,6 +14,7 @@ from mcgta.clustering.neighbor_search import CachedSearch
 from mcgta.clustering.registry import get_clusterer
 from mcgta.fitting import place_noise
 from mcgta.observations.observations import Observations, sort_observations
+from mcgta.observations.reduction import Reduction, choose_reduction
 from mcgta.pipeline import (
     Prepared,
     StageCache,
@@ -52,6 +53,7 @@ class GridFits:
         self._archive = archive
         self._memory = memory
         self._caches: dict[Any, StageCache] = {}
+        self._reductions: dict[Any, Reduction | None] = {}
         self._searches: dict[Any, tuple[Prepared, CachedSearch]] = {}
 
     def labellings(self, grid: Grid, levels: Levels) -> Iterator[tuple[Values, Labels]]:
@@ -103,13 +105,21 @@ class GridFits:
         return prepared
 
     def _sort(self, settings: Settings) -> Observations:
+        spreads = choose_spreads(self._features, settings.standardize)
+        seed = int(settings.random_state)
+        asked = (settings.components_asked, spreads is None, seed)
+        if asked not in self._reductions:
+            self._reductions[asked] = choose_reduction(
+                self._features, self._places, settings.components_asked, spreads=spreads, seed=seed
+            )
         return sort_observations(
             self._features,
             self._places,
             n_neighbors=settings.n_neighbors,
             lags=settings.lags,
-            seed=int(settings.random_state),
-            spreads=choose_spreads(self._features, settings.standardize),
+            seed=seed,
+            spreads=spreads,
+            reduction=self._reductions[asked],
         )
 
     def _cache(self, settings: Settings, data: Observations) -> StageCache:

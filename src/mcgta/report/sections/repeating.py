@@ -66,6 +66,7 @@ def used_settings(subject: Subject) -> dict[str, Any]:
         "eps": None if np.isnan(fit.labelling.eps) else fit.labelling.eps,
         "metric": fit.data.positions.metric.name,
         "standardize": fit.data.spreads is not None,
+        "n_components": None if fit.data.reduction is None else len(fit.data.reduction),
     }
 
 
