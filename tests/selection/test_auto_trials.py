@@ -134,6 +134,7 @@ def test_how_many_labellings_there_are_of_a_setting():
 @pytest.mark.parametrize("clusterer", ["dbscan", "hdbscan", "optics"])
 def test_of_many_observations_one_radius_is_looked_at(monkeypatch, clusterer):
     monkeypatch.setattr(mcgta.selection.trials, "MAX_SEARCHED_ROWS", 100)
+    monkeypatch.setattr(mcgta.selection.trials, "MAX_AGREEING_ROWS", 100)
     monkeypatch.setattr(
         type(get_clusterer(clusterer)), "proposals", lambda *_: pytest.fail("several radii are looked at")
     )

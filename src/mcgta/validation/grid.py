@@ -15,7 +15,7 @@ import numpy as np
 
 from mcgta.clustering.registry import CLUSTERERS, get_clusterer
 from mcgta.runtime.rules import INF, Rule, suggest
-from mcgta.selection import trials
+from mcgta.selection import trial_values
 from mcgta.settings import RULES, Settings, hashable, names_of
 from mcgta.stages.covariance import get_covariance
 
@@ -38,7 +38,7 @@ class Levels(NamedTuple):
     density: Values
 
 
-RELATIVE = {**trials.RELATIVE, "eps_quantile": "eps"}
+RELATIVE = {**trial_values.RELATIVE, "eps_quantile": "eps"}
 """Ways to say a parameter relative to what a fit has found, and which parameter that is."""
 
 RELATIVE_RULES = {

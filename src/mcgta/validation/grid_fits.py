@@ -25,7 +25,7 @@ from mcgta.pipeline import (
 )
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Labels
-from mcgta.selection.trials import to_parameters
+from mcgta.selection.trial_values import to_parameters
 from mcgta.settings import Settings, names_of
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.units import choose_spreads
