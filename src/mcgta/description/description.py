@@ -84,6 +84,29 @@ class Spells:
         return f"{self.count:,} spells, {lengths}"
 
 
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """How a cluster moves along time.
+
+    Attributes
+    ----------
+    periods : (d,) dominant period of each feature; NaN where there is none
+    time_constants : (d,) time in which the envelope of a feature's autocorrelation falls to 1/e; NaN where it does not
+    unit : of both: "steps", "min" and the like for datetimes, "" for the unit of the positions
+    """
+
+    periods: Array
+    time_constants: Array
+    unit: str
+
+    def __str__(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        named = (("period", self.periods), ("time constant", self.time_constants))
+        known = [(name, values[np.isfinite(values)]) for name, values in named]
+        said = [f"{name} {say_number(float(np.median(values)))}{unit}" for name, values in known if values.size]
+        return ", ".join(said) or "no period"
+
+
 @dataclass(frozen=True)
 class Places:
     """Where a cluster is in space.
@@ -124,6 +147,8 @@ class ClusterDescription:
     correlation_contrasts : up to three pairs of features whose correlation differs most from that in the rest
     spells : along time; None elsewhere
     places : in space; None along time
+    motion : along time; None elsewhere
+    kind_shares : (M,) shares of the kinds, where clusters are regions that differ in these; None for others
     partial_correlations : (d, d) of features within the cluster, given all others; 1 on the diagonal, 0 for a feature that does
         not vary. They come from the cluster's correlations, shrunk towards none by the oracle-approximating shrinkage of
         Chen et al. (2010), which vanishes as rows become many
@@ -143,6 +168,8 @@ class ClusterDescription:
     typical_rows: tuple[int, ...]
     mean: Array
     deviation: Array
+    motion: Motion | None = None
+    kind_shares: Array | None = None
 
     def __str__(self) -> str:
         rows = "1 row" if self.size == 1 else f"{self.size:,} rows"

@@ -11,12 +11,20 @@ from mcgta.description.contrasts import (
     say_cluster,
     tells_spread,
 )
-from mcgta.description.description import ClusterDescription, Description, Places, Spells
+from mcgta.description.description import ClusterDescription, Description, Motion, Places, Spells
 from mcgta.description.moments import Moments
+from mcgta.description.motion import describe_motion
 from mcgta.description.patches import describe_places
 from mcgta.description.spells import count_transitions, describe_spells, find_runs
 from mcgta.fit import Fit
+from mcgta.runtime.types import Array
+from mcgta.runtime.wording import say_share
 from mcgta.selection.choice import CLUSTERER
+from mcgta.selection.families.family import FamilyModels
+from mcgta.selection.families.registry import DYNAMICS
+
+_TOLD_KINDS = 3  # of a region, in words
+_COMMON_SHARE = 0.05
 
 
 def describe(fit: Fit) -> Description:
@@ -35,11 +43,16 @@ def describe(fit: Fit) -> Description:
     spells: tuple[Spells | None, ...] = (None,) * n_clusters
     places: tuple[Places | None, ...] = (None,) * n_clusters
     transitions = None
+    motions: tuple[Motion | None, ...] = (None,) * n_clusters
     if positions.is_chain:
-        spells = describe_spells(find_runs(fit.labelling.labels, positions), n_clusters, positions)
+        runs = find_runs(fit.labelling.labels, positions)
+        spells = describe_spells(runs, n_clusters, positions)
+        motions = describe_motion(X[fit.data.order], runs, n_clusters, positions)
         transitions = count_transitions(fit.labelling.labels, n_clusters, positions)
     elif n_clusters:
         places = describe_places(fit.labelling.labels, n_clusters, positions)
+    rule = fit.labelling.rule
+    shares = rule.kind_shares if isinstance(rule, FamilyModels) else None
     clusters = []
     for k in range(n_clusters):
         rest = moments.rest(k)
@@ -51,7 +64,8 @@ def describe(fit: Fit) -> Description:
                 cluster=k,
                 size=size,
                 share=size / n_rows,
-                words=say_cluster(contrasts, pairs, rest, tell_spread=tells_spread(size, rest)),
+                words=say_family(fit.family, motions[k], None if shares is None else shares[k])
+                + say_cluster(contrasts, pairs, rest, tell_spread=tells_spread(size, rest)),
                 contrasts=contrasts,
                 correlation_contrasts=pairs,
                 spells=spells[k],
@@ -60,6 +74,8 @@ def describe(fit: Fit) -> Description:
                 typical_rows=_user_rows(fit, moments.typical_rows(k, X)),
                 mean=moments.means[k],
                 deviation=moments.deviations(k),
+                motion=motions[k],
+                kind_shares=None if shares is None else shares[k],
             )
         )
     return Description(
@@ -73,6 +89,16 @@ def describe(fit: Fit) -> Description:
         clusters=tuple(clusters),
         transitions=transitions,
     )
+
+
+def say_family(family: str, motion: Motion | None, shares: Array | None) -> str:
+    """Say first what clusters were found to differ in, where that is not their level: how they move, or their kinds."""
+    if family == DYNAMICS and motion is not None:
+        return f"{motion}; "
+    if shares is None:
+        return ""
+    common = [k for k in np.argsort(-shares, kind="stable")[:_TOLD_KINDS] if shares[k] >= _COMMON_SHARE]
+    return ", ".join(f"{say_share(float(shares[k]))} of kind {k}" for k in common) + "; "
 
 
 def distinguishing_features(fit: Fit) -> list[int]:

@@ -102,6 +102,7 @@ def choose_family(level: LevelAnswer, asked: str) -> FamilyChoice:
     if asked == LEVEL:
         return FamilyChoice(LEVEL, level.labels, own, {LEVEL: own})
     found = search_families(level.given, asked)
+    own += sum(each.beside_level(level.labels) for each in found)
     one_gain = max([0.0, *(each.one_gain for each in found)])
     gains = {LEVEL: own}
     best: tuple[float, FamilySearch, Candidate] | None = None

@@ -50,6 +50,11 @@ class FamilyModels(Archived, ABC):
         """K."""
         return int(self.log_shares.size)
 
+    @property
+    def kind_shares(self) -> Array | None:
+        """(K, M) shares of kinds in each cluster, where clusters are mixtures of kinds; None for others."""
+        return None
+
     @abstractmethod
     def renumbered(self, rank: Index) -> Self:
         """Return the same with other numbers for the clusters: ``rank`` (K,) is the new one of each."""
@@ -60,27 +65,32 @@ class FamilyModels(Archived, ABC):
 
 
 class FamilySearch(Protocol):
-    """What a family has found in observations, all in canonical order.
+    """What a family has found in observations, all in canonical order."""
 
-    Attributes
-    ----------
-    name : of the family, as the setting ``family`` has it
-    candidates : labellings that were looked at, each once; one cluster is among them, with a gain of 0
-    best : the candidate that the family would choose
-    one_gain : log evidence in nats of one cluster of this family over one Gaussian, in the same rows; 0 where the family
-        models another aspect of them
-    """
+    @property
+    def name(self) -> str:
+        """Of the family, as the setting ``family`` has it."""
 
-    name: str
-    candidates: tuple[Candidate, ...]
-    best: Candidate
-    one_gain: float
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Labellings that were looked at, each once; one cluster is among them, with a gain of 0."""
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate that the family would choose."""
+
+    @property
+    def one_gain(self) -> float:
+        """Nats of one cluster of this family over one Gaussian, in the same rows; 0 where it models another aspect of them."""
 
     def contenders(self) -> tuple[Candidate, ...]:
         """Return the candidates that are worth comparing with other families, with borders as they will be."""
 
     def value(self, candidate: Candidate, level_gain: float) -> float:
         """Return nats over one cluster, given those that the same labels gain as Gaussian clusters."""
+
+    def beside_level(self, labels: Labels) -> float:
+        """Return the nats that labels of Gaussian clusters gain beside, in an aspect of rows that these know nothing of."""
 
     def gain(self, labels: Labels) -> float:
         """Return the log evidence of any labelling over that of one cluster."""

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array
+from mcgta.selection.families.dynamics.search import search_dynamics
 from mcgta.selection.families.family import FamilySearch
 from mcgta.selection.scoring.scoring_data import ScoringData
 from mcgta.selection.search import SearchResult
 
 LEVEL = "level"
 """Clusters that differ in level or covariance: a Gaussian each, the family of the search itself."""
+
+DYNAMICS = "dynamics"
+TRAJECTORY = "trajectory"
+COMPOSITION = "composition"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,4 +57,11 @@ class Family:
     search: Callable[[FamilyInput], FamilySearch | None]
 
 
-FAMILIES: dict[str, Family] = {}
+def _search_dynamics(given: FamilyInput) -> FamilySearch | None:
+    return search_dynamics(given.features, given.places, seed=given.seed, n_clusters=given.n_clusters)
+
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (Family(DYNAMICS, "positions that are times, and 20 blocks of 8 steps at least", _search_dynamics),)
+}

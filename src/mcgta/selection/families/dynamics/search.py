@@ -33,7 +33,7 @@ MAX_LISTED_STATES = 15
 MAX_LISTED_OF_LONG = 4
 """Candidates of a series of which only pieces are searched."""
 
-_REFINE_ROUNDS = 2
+_BORDER_NATS = 2.0  # that moving borders to the step may cost, for blocks they cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,10 @@ class DynamicsSearch:
     def value(self, candidate: Candidate, level_gain: float) -> float:
         """Return nats over one cluster: those of motion, and those of the same labels as levels where these differ, too."""
         return candidate.gain + max(level_gain, 0.0)
+
+    def beside_level(self, labels: Labels) -> float:
+        """Return the nats that labels of Gaussian clusters gain beside, where these move differently, too."""
+        return max(self.gain(labels), 0.0)
 
     def gain(self, labels: Labels) -> float:
         """Return the log evidence in nats of any labelling of rows over that of one cluster, averaged over views.
@@ -164,8 +168,11 @@ class _Labelling:
         if runs.n_states == 1:
             return Candidate(np.zeros(self.series.step_of_row.size, dtype=np.int64), 0.0)
         if refined:
-            labels = self.composite.refine(labels)
-            gain = self.composite.gain(runs_of(labels, self.composite.series.starts))
+            moved = self.composite.refine(labels)
+            moved_gain = self.composite.gain(runs_of(moved, self.composite.series.starts))
+            if moved_gain > gain - _BORDER_NATS:
+                labels = moved
+                gain = moved_gain
         if self.searched.size < len(self.series):
             labels = self._of_all(labels)
         return Candidate(labels[self.series.step_of_row], gain)
