@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from problems.auto_sets import HEAVY, ONE, OTHER, TABLE
-from problems.family_sets import GESTURES, MIXED, MIXED_NULLS, PLACES, STATES
+from problems.family_sets import DYNAMICS, GESTURES, MIXED, MIXED_NULLS, PLACES, STATES
 from problems.null_sets import NULLS
 from results import Limits
 
@@ -41,6 +41,7 @@ PARTS = {
     "heavy": Part("One cluster with heavy tails or volatility", one=True, timed=True),
     "states": Part("States that differ by how they move", given=True, peers=True),
     "places": Part("Recorded places", given=True, peers=True),
+    "dynamics": Part("Made states that differ in dynamics only", given=True, peers=True),
     "mixed": Part("Regions of mixed kinds", given=True, peers=True),
     "mixed-nulls": Part("No regions: one mixture everywhere", one=True, kinds=True),
     "gestures": Part("Records of eight types of gestures", given=True, peers=True),
@@ -100,6 +101,9 @@ TITLES = {
     "dlpfc151669": "cortical layers, Visium",
     "indian_pines": "crops, hyperspectral",
     "cortex": "zones of the cortex",
+    "dynamics-matrices": "vector autoregressions",
+    "dynamics-periods": "periods",
+    "dynamics-damping": "damping",
     "mixed-layers": "layers of mixed kinds",
     "mixed-patches": "patches of mixed kinds",
     "mixed-one": "kinds anywhere",
@@ -159,6 +163,7 @@ BEFORE = {
 
 TOGETHER = {
     "one": Row("one", "all of these", "one", "", Limits(95, 100), before=96.0),
+    "dynamics": Row("dynamics", "all of these", "dynamics", "", Limits(90, 97)),
     "mixed": Row("mixed", "all of these", "mixed", "", Limits(65, 85)),
 }
 """Rows of all runs of a part."""
@@ -195,6 +200,7 @@ _SETS = {
     "heavy": HEAVY,
     "states": STATES,
     "places": PLACES,
+    "dynamics": DYNAMICS,
     "mixed": MIXED,
     "mixed-nulls": MIXED_NULLS,
     "gestures": GESTURES,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from candidates import Recording, recorded
 from mcgta import MCGTA
 from mcgta.runtime.types import Labels
-from measuring.scoring import score
+from measuring.scoring import score, score_ari
 from measuring.timebox import OutOfTime, at_most
 from peers.registry import PEERS, PeerRun
 from problems.problem import SPACE, Problem
@@ -27,12 +27,13 @@ REGIONS_JOIN_RATIO = 0.5
 
 
 class Candidate(NamedTuple):
-    """A labelling that the search looked at: its clusters, ARI and AMI in per cent, and nats of evidence over one cluster."""
+    """A labelling that the search looked at: clusters, ARI and AMI in per cent, nats of evidence over one cluster, family."""
 
     clusters: int
     ari: float
     ami: float
     gain: float
+    family: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Run:
     family : of the clusters, as the fit calls it
     source : where the labels come from
     gain : evidence of the labels in nats over one cluster
-    candidates : labellings that the search looked at
+    best : of the labellings that the searches of all families looked at, that with the largest ARI
+    seen : how many these are
     given : the fit with the true number of clusters
     level_seconds : of the processor, for a fit that looks at Gaussian levels alone
     peers : what other methods have found, by their name
@@ -82,15 +84,11 @@ class Run:
     family: str = ""
     source: str = ""
     gain: float = float("nan")
-    candidates: tuple[Candidate, ...] = ()
+    best: Candidate | None = None
+    seen: int = 0
     given: Given | None = None
     level_seconds: float = float("nan")
     peers: Mapping[str, PeerRun] = field(default_factory=dict)
-
-    @property
-    def best(self) -> Candidate | None:
-        """The candidate with the largest ARI, the first of equal ones."""
-        return max(self.candidates, key=lambda each: each.ari, default=None)
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ def measure(problem: Problem, settings: Mapping[str, Any], extent: Extent) -> Ru
     """Fit a problem, and whatever else is asked for."""
     run = fit_and_score(problem, settings, extent)
     told = problem.clusters > 1
-    if extent.timed and has_families():
+    if extent.timed:
         run = replace(run, level_seconds=_fit(problem, {**settings, **LEVEL}, extent).seconds)
     if extent.given and told:
         run = replace(run, given=_fit(problem, {**settings, "n_clusters": problem.clusters}, extent))
@@ -128,17 +126,12 @@ def measure(problem: Problem, settings: Mapping[str, Any], extent: Extent) -> Ru
     return run
 
 
-def has_families() -> bool:
-    """Whether the estimator has other families of clusters than Gaussian levels."""
-    return "family" in inspect.signature(MCGTA).parameters
-
-
 def fit_and_score(problem: Problem, settings: Mapping[str, Any], extent: Extent) -> Run:
     """Fit, and compare with the truth, which the fit does not see; candidates are those of a fit without settings."""
     count = len(problem.X)
     start = time.process_time()
     try:
-        with at_most(extent.fit_seconds):
+        with at_most(extent.fit_seconds), recorded() as recording:
             model = MCGTA(n_jobs=extent.n_jobs, progress=False, **settings)
             labels = problem.fit(model)
         seconds = time.process_time() - start
@@ -147,7 +140,7 @@ def fit_and_score(problem: Problem, settings: Mapping[str, Any], extent: Extent)
         return Run(count, problem.clusters, failed=_told(error))
     scores = score(problem.truth, labels)
     scores_assigned = score(problem.truth, assigned)
-    choice = getattr(model, "choice_", None)
+    best, seen = (None, 0) if settings else _best_candidate(problem, model, recording)
     return Run(
         count,
         problem.clusters,
@@ -159,10 +152,11 @@ def fit_and_score(problem: Problem, settings: Mapping[str, Any], extent: Extent)
         noise=scores["noise"],
         seconds=seconds,
         join_ratio=join_ratio(problem, labels) if problem.kind == SPACE else 0.0,
-        family=str(getattr(choice, "family", "")),
+        family=str(model.family_),
         source=str(model.labels_source_),
-        gain=float("nan") if choice is None else choice.log_evidence - choice.one_cluster_log_evidence,
-        candidates=() if settings else _candidates(problem, model),
+        gain=float("nan") if settings else _own_gain(model, recording),
+        best=best,
+        seen=seen,
     )
 
 
@@ -189,16 +183,23 @@ def _fit(problem: Problem, settings: Mapping[str, Any], extent: Extent) -> Given
     return Given(scores["ari"], scores["ami"], seconds)
 
 
-def _candidates(problem: Problem, model: Any) -> tuple[Candidate, ...]:
-    """Score the best labelling of each number of clusters, where there are labels of all observations."""
-    alternatives = getattr(model, "alternatives_", ())
-    one = next((each.log_evidence for each in alternatives if each.n_clusters == 1), float("nan"))
-    found = []
-    for each in alternatives:
-        if each.labels is not None:
-            scores = score(problem.truth, each.labels)
-            found.append(Candidate(each.n_clusters, scores["ari"], scores["ami"], each.log_evidence - one))
-    return tuple(found)
+def _best_candidate(problem: Problem, model: Any, recording: Recording) -> tuple[Candidate | None, int]:
+    """Return the labelling with the largest ARI of all that were looked at, and how many these are."""
+    seen = list(recording.seen())
+    if not seen:
+        return None, 0
+    truth = problem.truth[model.fitted_.data.user_rows]
+    aris = [score_ari(truth[each.rows], each.labels) for each in seen]
+    best = seen[int(np.argmax(aris))]
+    scores = score(truth[best.rows], best.labels)
+    gain = recording.gain(best.family, best.labels) if best.labels.size == truth.size else float("nan")
+    return Candidate(scores["clusters"], scores["ari"], scores["ami"], gain, best.family), len(seen)
+
+
+def _own_gain(model: Any, recording: Recording) -> float:
+    """Return the evidence of the chosen labels on the scale of the choice; NaN for labels of the clusterer with noise."""
+    labels = model.fitted_.labelling.labels
+    return recording.gain(model.family_, labels) if labels.min() >= 0 else float("nan")
 
 
 def _assign(problem: Problem, model: MCGTA) -> Labels:

@@ -11,7 +11,8 @@ from scores import Mean, PeerScore, Score
 
 _FORM = "{:<40} {:>6} {:>12} {:>12} {:>14} {:>5} {:>11} {:>5} {:>6} {:>12} {:>8} {:>8} {:<12} {:>6} {:<4} {:>12} {:<3}"
 _PEER = " {:>13}"
-_SELECTION = "{:<44} {:>4}  {:<11} {:>3} {:>6} {:>6} {:>10}   {:>3} {:>6} {:>6} {:>10}  {:>6}"
+_CANDIDATE = "  {:<11} {:>3} {:>6} {:>6} {:>10}"
+_SELECTION = "{:<44} {:>4} {:>4}" + _CANDIDATE + _CANDIDATE + " {:>6}"
 
 
 def score_head(part: Part) -> str:
@@ -63,15 +64,18 @@ def score_line(score: Score) -> str:
 def selection_lines(records: Sequence[dict[str, Any]]) -> Iterable[str]:
     """Yield the table of what was chosen, and what was best among the candidates; evidence is in nats over one cluster."""
     names = ("K", "ARI", "AMI", "nats")
-    yield f"\n{_SELECTION.format('Chosen, and best of the candidates', 'true', 'family', *names, *names, 'missed')}"
+    yield "\nChosen, and best of all candidates by ARI"
+    yield _SELECTION.format("", "true", "seen", "chosen", *names, "best", *names, "missed")
     for row in records:
         yield _SELECTION.format(
             row["name"],
             row["true"],
+            row["seen"],
             row["family"],
             row["clusters"],
             *(f"{row[name]:.1f}" for name in ("ari", "ami")),
             _nats(row["gain"]),
+            row["best_family"],
             row["best_clusters"],
             *(f"{row[f'best_{name}']:.1f}" for name in ("ari", "ami")),
             _nats(row["best_gain"]),

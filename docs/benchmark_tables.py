@@ -254,12 +254,15 @@ def _beside(rows: list[dict[str, Any]]) -> str:
 def _selection(rows: list[dict[str, Any]]) -> str:
     """Return for each problem what was chosen and what was best; evidence is in nats over one cluster."""
     return _table(
-        ("", "true", "family", "K", "ARI", "AMI", "nats", "best K", "its ARI", "its AMI", "its nats"),
+        (
+            *("", "true", "labellings", "chosen", "K", "ARI", "AMI", "nats"),
+            *("best", "its K", "its ARI", "its AMI", "its nats"),
+        ),
         (
             (
                 row["name"],
                 str(row["true"]),
-                row["family"],
+                str(row["seen"]),
                 *_candidate(row, ""),
                 *_candidate(row, "best_"),
             )
@@ -268,9 +271,10 @@ def _selection(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _candidate(row: dict[str, Any], which: str) -> tuple[str, str, str, str]:
+def _candidate(row: dict[str, Any], which: str) -> tuple[str, ...]:
     gain = row[f"{which}gain"]
     return (
+        row[f"{which}family"],
         str(row[f"{which}clusters"]),
         f"{row[f'{which}ari']:.1f}",
         f"{row[f'{which}ami']:.1f}",

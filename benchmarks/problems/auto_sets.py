@@ -21,7 +21,7 @@ import numpy as np
 
 from mcgta.datasets import make_fields, make_regions, make_series
 from mcgta.datasets.covariances import make_covariances
-from problems.family_sets import GESTURES, MIXED, MIXED_NULLS, PLACES, STATES
+from problems.family_sets import DYNAMICS, GESTURES, MIXED, MIXED_NULLS, PLACES, STATES
 from problems.null_sets import NULLS
 from problems.other_sets import DEGREES_OF_FREEDOM, OTHERS
 from problems.problem import LONG_SEGMENTS, Problem, problem_of
@@ -92,6 +92,7 @@ ALL: dict[str, Source] = {
     **HEAVY,
     **STATES,
     **PLACES,
+    **DYNAMICS,
     **MIXED,
     **MIXED_NULLS,
     **GESTURES,

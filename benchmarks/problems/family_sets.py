@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 
 from mcgta.datasets import make_gestures, make_mixed_regions
+from mcgta.datasets.dynamics import make_dynamics
 from problems.problem import Problem, problem_of
 from problems.sources import Made, Shared, Source
 
 GESTURE_RECORDS = 120
 RECORD_STEPS = 315
 GESTURE_SEEDS = 5
+
+MOVING_STEPS = 4000
+MOVING_STATES = (2, 4)
+MOVING_FEATURES = (1, 4)
 
 MIXED_ROWS = (1000, 3000)
 MIXED_KINDS = (3, 12)
@@ -35,6 +40,14 @@ def gestures(seed: int, count: int, *, grouped: bool) -> Problem:
         return problem_of(made)
     steps = np.arange(len(made.X))
     return Problem(made.X, 1.0 + steps % RECORD_STEPS, made.labels, groups=steps // RECORD_STEPS)
+
+
+def dynamics(seed: int, count: int, *, kind: str) -> Problem:
+    """States of equal mean and covariance that differ in how they move; their number and that of features vary."""
+    rng = np.random.default_rng(seed)
+    d = _between(rng, MOVING_FEATURES)
+    K = _between(rng, MOVING_STATES)
+    return problem_of(make_dynamics(count, n_clusters=K, n_features=d, kind=kind, random_state=seed))
 
 
 def mixed_regions(seed: int, count: int, *, layout: str) -> Problem:
@@ -90,6 +103,9 @@ STATES: dict[str, Source] = {
     "rooms": Shared("states", "rooms_"),
 }
 PLACES: dict[str, Source] = {name: Shared("places", name) for name in ("dlpfc151669", "indian_pines", "cortex")}
+DYNAMICS: dict[str, Source] = {
+    f"dynamics-{kind}": Made(partial(dynamics, kind=kind), MOVING_STEPS) for kind in ("matrices", "periods", "damping")
+}
 GESTURES: dict[str, Source] = {
     "gestures-records": Made(partial(gestures, grouped=True), GESTURE_RECORDS * RECORD_STEPS, GESTURE_SEEDS),
     "gestures-series": Made(partial(gestures, grouped=False), GESTURE_RECORDS * RECORD_STEPS, GESTURE_SEEDS),

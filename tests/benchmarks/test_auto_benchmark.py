@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -76,6 +77,7 @@ class Estimator:
     """Calls the second half noise unless it is told to assign it."""
 
     labels_source_ = "clusterer"
+    family_ = "level"
 
     def __init__(self, refine="auto", n_jobs=None, progress="auto", metric="auto"):
         self.refine = refine
@@ -87,6 +89,7 @@ class Estimator:
     def fit(self, X, positions, groups):
         self.labels_ = np.repeat([0, 1 if self.refine == "noise" else -1], len(X) // 2)
         self.noise_share_ = np.mean(self.labels_ < 0)
+        self.fitted_ = SimpleNamespace(labelling=SimpleNamespace(labels=self.labels_))
         return self
 
 
@@ -170,13 +173,12 @@ def test_a_fit_with_k_given_is_compared_on_the_problems_that_have_one():
 
 
 def test_the_best_of_the_candidates_is_told_beside_the_chosen_one():
-    candidates = (Candidate(1, 0.0, 0.0, 0.0), Candidate(3, 90.0, 80.0, 5.0), Candidate(4, 70.0, 75.0, 9.0))
-    run = Run(100, 3, ari=70.0, ami=75.0, clusters=4, gain=9.0, candidates=candidates, family="level")
+    best = Candidate(3, 90.0, 80.0, 5.0, "dynamics")
+    run = Run(100, 3, ari=70.0, ami=75.0, clusters=4, gain=9.0, best=best, seen=8, family="level", source="evidence")
     (record,) = selection_records(Score(row(), [run]), ["a 7"])
     assert (record["clusters"], record["gain"], record["best_clusters"], record["best_gain"]) == (4, 9.0, 3, 5.0)
-    assert selection_records(Score(row(), [run]), ["a 7"])
-    line = list(selection_lines([record]))[1]
-    assert line.split() == ["a", "7", "3", "level", "4", "70.0", "75.0", "9.0", "3", "90.0", "80.0", "5.0", "20.0"]
+    line = list(selection_lines([record]))[2]
+    assert " ".join(line.split()) == "a 7 3 8 level 4 70.0 75.0 9.0 dynamics 3 90.0 80.0 5.0 20.0"
 
 
 def test_a_fit_that_fails_counts_as_nothing_found_and_says_why():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from problems.auto_sets import ALL
-from problems.family_sets import GESTURE_SEEDS, MIXED_REGIONS, RECORD_STEPS, gestures, mixed_regions
+from problems.family_sets import GESTURE_SEEDS, MIXED_REGIONS, RECORD_STEPS, dynamics, gestures, mixed_regions
 from problems.null_sets import (
     CORRELATION,
     NULLS,
@@ -79,6 +79,16 @@ def test_gestures_are_groups_of_one_type_or_one_long_series():
         assert np.unique(grouped.truth[own]).size == 1
         np.testing.assert_array_equal(grouped.positions[own], np.arange(1.0, RECORD_STEPS + 1))
     assert len(ALL["gestures-series"].keys("gestures-series", range(10), None)) == GESTURE_SEEDS
+
+
+@pytest.mark.parametrize("kind", ["matrices", "periods", "damping"])
+def test_states_that_differ_in_dynamics_have_equal_means_and_covariances(kind):
+    problem = dynamics(3, LONG, kind=kind)
+    parts = [problem.X[problem.truth == state] for state in range(problem.clusters)]
+    assert len(parts) > 1
+    for part in parts:
+        assert np.abs(part.mean(axis=0)).max() < 0.25
+        np.testing.assert_allclose(np.cov(part.T), np.cov(problem.X.T), atol=0.25)
 
 
 def test_mixed_regions_vary_in_size_and_number_from_seed_to_seed():
