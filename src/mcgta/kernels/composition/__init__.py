@@ -1,0 +1,1 @@
+"""Kernels for regions that are mixtures of kinds."""
