@@ -160,6 +160,39 @@ def pool(scatters: Any, scales: Any, total: float, pooled: Any) -> None:
         pooled[f, f] += 1e-9 * trace / d + 1e-12
 
 
+@helper
+def estimate_scales(
+    scatters: Any, counts: Any, temper: float, total: float, pooled: Any, scales: Any, table: Any, factor: Any
+) -> float:
+    """Estimate the clusters' scales and the pooled covariance with them; return what their number costs."""
+    d = pooled.shape[0]
+    for _ in range(_ROUNDS):
+        log_determinant(pooled, factor)
+        for k in range(scales.size):
+            # trace of pooled^-1 scatter, by the factor
+            trace = 0.0
+            for g in range(d):
+                for f in range(d):
+                    s = scatters[k, f, g]
+                    for q in range(f):
+                        s -= factor[f, q] * table[q, g]
+                    table[f, g] = s / factor[f, f]
+            for g in range(d):
+                for f in range(d):
+                    s = table[g, f]
+                    for q in range(f):
+                        s -= factor[f, q] * table[g, q]
+                    table[g, f] = s / factor[f, f]
+                    if f == g:
+                        trace += table[g, f]
+            scales[k] = max(trace / (d * max(temper * counts[k], 1e-12)), 1e-6)
+        pool(scatters, scales, total, pooled)
+    penalty = 0.0
+    for k in range(scales.size):
+        penalty += 0.5 * math.log(max(temper * counts[k], 2.0))
+    return penalty
+
+
 @kernel(
     "float64(float64[::1], float64[:, :, :, ::1], float64, float64[::1], float64[::1], boolean, float64[::1], float64[:, ::1], "
     "float64[::1], float64[::1], float64[::1])"
@@ -207,29 +240,7 @@ def marginal(
     pool(scatters, scales, total, pooled)
     penalty = 0.0
     if scaled:
-        for _ in range(_ROUNDS):
-            log_determinant(pooled, factor)
-            for k in range(size):
-                # trace of pooled^-1 scatter, by the factor
-                trace = 0.0
-                for g in range(d):
-                    for f in range(d):
-                        s = scatters[k, f, g]
-                        for q in range(f):
-                            s -= factor[f, q] * table[q, g]
-                        table[f, g] = s / factor[f, f]
-                for g in range(d):
-                    for f in range(d):
-                        s = table[g, f]
-                        for q in range(f):
-                            s -= factor[f, q] * table[g, q]
-                        table[g, f] = s / factor[f, f]
-                        if f == g:
-                            trace += table[g, f]
-                scales[k] = max(trace / (d * max(temper * counts[k], 1e-12)), 1e-6)
-            pool(scatters, scales, total, pooled)
-        for k in range(size):
-            penalty += 0.5 * math.log(max(temper * counts[k], 2.0))
+        penalty = estimate_scales(scatters, counts, temper, total, pooled, scales, table, factor)
     log_pooled = log_determinant(pooled, factor)
     top = -math.inf
     prior = np.empty((d, d))

@@ -1,1 +1,1 @@
-"""Records that follow different curves."""
+"""Trajectories: clusters of repeated records, each a curve over the time since a record began."""
