@@ -14,7 +14,7 @@ from mcgta.selection.families.trajectory.search import search_trajectory
 N_RECORDS = 60
 LENGTH = 80
 FITTED = 45 * LENGTH
-SAMPLE = make_gestures(N_RECORDS, record_length=LENGTH, n_types=4, random_state=2)
+SAMPLE = make_gestures(N_RECORDS, record_length=LENGTH, n_types=4, random_state=4)
 TIMES = np.tile(np.arange(float(LENGTH)), N_RECORDS)
 GROUPS = np.repeat(np.arange(N_RECORDS), LENGTH)
 

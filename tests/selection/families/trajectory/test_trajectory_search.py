@@ -28,7 +28,7 @@ def gestures(seed=0, **options):
     return make_gestures(N_RECORDS, record_length=LENGTH, random_state=seed, **options)
 
 
-@pytest.mark.parametrize("options", [{"n_types": 4}, {"n_types": 2, "n_features": 1}, {"n_types": 5, "noise": 0.8}])
+@pytest.mark.parametrize("options", [{"n_types": 4}, {"n_types": 2, "n_features": 1}, {"n_types": 5, "noise": 0.3}])
 def test_types_of_records_are_found_as_groups_and_in_one_series(options):
     sample = gestures(**options)
     for features, places in (as_groups(sample), arrange(sample.X)):
