@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+import mcgta.selection.families.trajectory.search as searching
 from mcgta.datasets import make_gestures, make_regions, make_series
 from mcgta.positions.reading import read_positions
 from mcgta.selection.families.trajectory.search import search_trajectory
@@ -130,3 +131,38 @@ def test_the_same_is_found_whatever_the_order_of_rows():
     second = search_trajectory(*arrange(sample.X[shuffled], times[shuffled], groups[shuffled]), seed=0)
     assert np.array_equal(first.best.labels, second.best.labels)
     assert first.best.gain == second.best.gain
+
+
+def stretch(sample, lengths):
+    """Records that run faster or slower, so that they last differently long."""
+    parts = []
+    for record, length in zip(sample.X.reshape(N_RECORDS, LENGTH, -1), lengths, strict=True):
+        at = np.linspace(0, LENGTH - 1, length)
+        parts.append(np.column_stack([np.interp(at, np.arange(LENGTH), column) for column in record.T]))
+    return np.concatenate(parts)
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_phases_are_relative_where_records_are_stretched_and_not_where_they_are_cut_short(relative):
+    sample = gestures(n_types=3)
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(LENGTH // 2, LENGTH, N_RECORDS)
+    groups = np.repeat(np.arange(N_RECORDS), lengths)
+    times = np.concatenate([np.arange(float(length)) for length in lengths])
+    whole = sample.X.reshape(N_RECORDS, LENGTH, -1)
+    cut = np.concatenate([record[:length] for record, length in zip(whole, lengths, strict=True)])
+    found = search_trajectory(*arrange(stretch(sample, lengths) if relative else cut, times, groups), seed=0)
+    assert found.rule.relative == relative
+    assert adjusted_rand_score(sample.labels[::LENGTH][groups], found.best.labels) == 1.0
+
+
+def test_of_many_records_a_sample_is_searched_and_all_are_labelled(monkeypatch):
+    sample = gestures(n_types=3)
+    features, places = as_groups(sample)
+    monkeypatch.setattr(searching, "MAX_SEARCHED_RECORDS", 40)
+    monkeypatch.setattr(searching, "LABELLED_AT_A_TIME_ROWS", 7 * LENGTH)
+    found = search_trajectory(features, places, seed=0)
+    assert len(found.data.records) == 40
+    assert adjusted_rand_score(sample.labels, found.best.labels) == 1.0
+    assert found.gain(found.best.labels) == pytest.approx(found.best.gain)
+    assert len(found.models(found.best.labels)) == 3

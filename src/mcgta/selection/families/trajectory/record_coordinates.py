@@ -19,7 +19,10 @@ NUMBERS_OF_DIRECTIONS = (4, 8, 12, 20)
 
 _CURVE_DIRECTIONS = 12  # in which a curve that all records have in common is looked for
 _RECORDS_OF_A_DIRECTION = 3  # at least
-_RIDGE = 1e-3  # of what a typical record tells of a coefficient, where records tell differently much
+_UNEQUAL_SHARE = 0.05  # by which records may tell differently much of the coefficients and be taken as alike
+_EM_STEPS = 15
+_RIDGE = 1e-9  # of what a record tells of a typical coefficient
+_TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,23 +44,21 @@ class RecordCoordinates:
         """Fit a curve of its own to each record; as many cosines are kept as vary between records by more than the noise."""
         n_records = records.counts.size
         q = records.n_regressors
-        d = records.ways.size
-        found = np.empty((n_records, q, d))
-        left = records.squares.copy()
+        found = np.empty((n_records, q, records.ways.size))
+        left = np.einsum("rff->rf", records.squares).copy()
         for f, u in enumerate(records.ways):
             grams = records.grams[:, u, u]
+            products = records.products[:, u, f]
             typical = grams.mean(axis=0)
-            ridge = (
-                _RIDGE * typical if np.abs(grams - typical).max() > _RIDGE * np.abs(typical).max() else 0.0 * typical
+            unequal = np.abs(grams - typical).max() > _UNEQUAL_SHARE * np.abs(typical).max()
+            curves = (
+                _shrunk_curves(grams, products, left[:, f], records.counts) if unequal else _curves(grams, products)
             )
-            ridge = ridge + 1e-9 * np.trace(typical) / q * np.eye(q)
-            curves = np.linalg.solve(grams + ridge, records.products[:, u, f, :, None])[..., 0]
-            found[:, :, f] = curves @ np.linalg.cholesky(typical)
-            # what the curves leave, feature by feature
-            explained = (curves * records.products[:, u, f]).sum(axis=1)
-            left[:, f, f] -= explained
+            found[:, :, f] = curves @ np.linalg.cholesky(typical + _tiny_ridge(typical))
+            # what the curves leave
+            left[:, f] += ((grams @ curves[..., None])[..., 0] * curves - 2.0 * products * curves).sum(axis=1)
         freedom = max(float(records.counts.sum()) - n_records * q, 1.0)
-        noise = np.sqrt(np.maximum(np.einsum("rff->f", left) / freedom, 1e-12))
+        noise = np.sqrt(np.maximum(left.sum(axis=0) / freedom, _TINY))
         found /= noise
         return cls(found[:, : _count_varying(found)])
 
@@ -90,6 +91,40 @@ class RecordCoordinates:
     def n_regressors(self) -> int:
         """Cosines, the constant among them, that vary between records."""
         return int(self.coefficients.shape[1])
+
+
+def _tiny_ridge(gram: Array) -> Array:
+    """A trace of the identity for each Gram matrix (..., q, q), which keeps it definite."""
+    q = gram.shape[-1]
+    return np.asarray(_RIDGE * np.trace(gram, axis1=-2, axis2=-1)[..., None, None] / q * np.eye(q))
+
+
+def _curves(grams: Array, products: Array) -> Array:
+    """Coefficients (R, q) by least squares."""
+    return np.asarray(np.linalg.solve(grams + _tiny_ridge(grams), products[..., None])[..., 0])
+
+
+def _shrunk_curves(grams: Array, products: Array, squares: Array, counts: Array) -> Array:
+    """Coefficients (R, q) of records that tell differently much: what one does not tell is as in others that are like it.
+
+    They are expected values, given that the coefficients of all records are of one Gaussian, which is fitted (EM).
+    """
+    q = products.shape[1]
+    middle = np.linalg.solve(grams.sum(axis=0) + _tiny_ridge(grams.sum(axis=0)), products.sum(axis=0))
+    noise = float((squares - products @ middle).sum() / counts.sum())
+    spread = noise * np.eye(q)
+    curves = np.empty_like(products)
+    for _ in range(_EM_STEPS):
+        precision = np.linalg.inv(spread)
+        posterior = np.linalg.inv(grams / noise + precision)
+        curves = (posterior @ (products / noise + precision @ middle)[..., None])[..., 0]
+        middle = curves.mean(axis=0)
+        spread = (curves - middle).T @ (curves - middle) / len(curves) + posterior.mean(axis=0)
+        spread += _tiny_ridge(spread)
+        explained = 2.0 * (products * curves).sum() - ((grams @ curves[..., None])[..., 0] * curves).sum()
+        unsure = (posterior * grams).sum()
+        noise = max(float(squares.sum() - explained + unsure), _TINY) / float(counts.sum())
+    return curves
 
 
 def _count_varying(coefficients: Array) -> int:

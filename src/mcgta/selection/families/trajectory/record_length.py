@@ -23,6 +23,8 @@ MIN_RECORD_STEPS = 10
 MIN_RECORDS = 6
 """Records that a series has at least."""
 
+_MAX_ROWS = 60_000  # that a length is looked for in; the first ones
+_MAX_FEATURES = 16  # that innovations are taken of
 _LAGS = 8  # of the autoregression
 _BEFORE = 5  # innovations just before one, which it is compared with
 _TRIED_LENGTHS = 12  # by autocorrelation; halves and thirds of them, too
@@ -47,7 +49,10 @@ def find_record_length(features: Array, places: Positions) -> RecordLength | Non
     typical = float(steps.mean())
     if not typical > 0 or np.abs(steps - typical).max() > _EQUAL_STEPS * typical * max(1.0, np.sqrt(count)):
         return None
-    scores = _surprise_scores(features)
+    count = min(count, _MAX_ROWS)
+    features = features[:count]
+    columns = np.unique(np.linspace(0, features.shape[1] - 1, _MAX_FEATURES).round().astype(np.int64))
+    scores = _surprise_scores(features[:, columns])
     longest = count // MIN_RECORDS
     size = next_fast_len(2 * count, real=True)
     power = np.abs(rfft(scores - scores.mean(), size)) ** 2

@@ -42,6 +42,10 @@ class Records:
         """(R,) rows of each record."""
         return np.bincount(self.of)
 
+    def take(self, rows: Index) -> Records:
+        """Return some of the rows, which are whole records."""
+        return Records(np.unique(self.of[rows], return_inverse=True)[1], self.phases[rows])
+
     def places(self, places: Positions) -> Positions:
         """Return the positions with records as groups."""
         names = np.arange(len(self))

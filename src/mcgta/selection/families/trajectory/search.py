@@ -8,22 +8,29 @@ import numpy as np
 
 from mcgta.positions.positions import Positions
 from mcgta.runtime.cached import cached_property
-from mcgta.runtime.types import Array, Labels
+from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.families.family import Candidate
-from mcgta.selection.families.trajectory.curve_clusters import fit_curves, marginal
-from mcgta.selection.families.trajectory.curve_data import CurveData, CurveSums
+from mcgta.selection.families.trajectory.curve_clusters import Curves, fit_curves, marginal, record_log_densities
+from mcgta.selection.families.trajectory.curve_data import CurveData
 from mcgta.selection.families.trajectory.record_clusters import initial_labels
 from mcgta.selection.families.trajectory.record_coordinates import NUMBERS_OF_DIRECTIONS, RecordCoordinates
 from mcgta.selection.families.trajectory.record_length import find_record_length
 from mcgta.selection.families.trajectory.record_search import START_CLUSTERS, RecordSearch
-from mcgta.selection.families.trajectory.records import RecordRule, group_rule, series_rule
+from mcgta.selection.families.trajectory.records import RecordRule, Records, group_rule, series_rule
 from mcgta.selection.families.trajectory.trajectory_models import TrajectoryModels, estimate_trajectory_models
+from mcgta.selection.sampling import LABELLED_AT_A_TIME_ROWS
 
 MIN_GROUPS = 6
 """Groups that can be repeated records at least."""
 
 MIN_GROUP_ROWS = 8
 """Rows that the typical group has at least to be a record."""
+
+MAX_SEARCHED_ROWS = 50_000
+"""Rows up to which all records are searched, and a sample of them beyond."""
+
+MAX_SEARCHED_RECORDS = 1000
+"""The same in records."""
 
 _RECORDS_OF_A_START_CLUSTER = 2  # on average, at least
 _START_REGRESSORS = 9
@@ -45,7 +52,8 @@ class TrajectorySearch:
     name : "trajectory"
     candidates, best : labellings, constant within records
     rule : by which rows are of records
-    data : the rows
+    rows : (n,) rows of the records that were searched: all, or those of a sample of records
+    data : these rows
     records : the records as points
     """
 
@@ -53,6 +61,7 @@ class TrajectorySearch:
     candidates: tuple[Candidate, ...]
     best: Candidate
     rule: RecordRule
+    rows: Index
     data: CurveData
     records: RecordSearch
 
@@ -68,6 +77,7 @@ class TrajectorySearch:
 
     def gain(self, labels: Labels) -> float:
         """Return the log evidence of a labelling over that of one cluster; minus infinity where it changes within a record."""
+        labels = labels[self.rows]
         of_records = labels[self.data.records.first_rows]
         if (of_records[self.data.records.of] != labels).any():
             return -np.inf
@@ -83,7 +93,7 @@ class TrajectorySearch:
 
     def models(self, labels: Labels) -> TrajectoryModels:
         """Estimate the clusters of a labelling; -1 is noise and has no part in them."""
-        return estimate_trajectory_models(self.data, self.rule, labels)
+        return estimate_trajectory_models(self.data, self.rule, labels[self.rows])
 
 
 def search_trajectory(
@@ -124,23 +134,67 @@ def _search_records(
     cut = rule.apply(places)
     if n_clusters is not None and n_clusters > len(cut):
         return None
-    data = CurveData.of(features, places, cut, seed=seed)
+    rows = _sample_records(cut, n_clusters or 0)
+    data = CurveData.of(features[rows], places.take(rows), cut.take(rows), seed=seed)
     if data.d == 0:
         return None
-    records = RecordSearch(RecordCoordinates.of(_whitened_sums(data)))
+    correlations = _choose_correlations(data)
+    sums = data.record_sums(correlations)
+    records = RecordSearch(RecordCoordinates.of(sums))
     labellings = records.labellings(n_clusters)
     gains = [records.gain(labels) for labels in labellings]
-    candidates = [Candidate(labels[cut.of], gain.nats) for labels, gain in zip(labellings, gains, strict=True)]
-    best = candidates[records.choose(labellings, gains, n_clusters)]
-    return TrajectorySearch("trajectory", tuple(candidates), best, rule, data, records)
+    best = records.choose(labellings, gains, n_clusters)
+    everywhere = labellings
+    if rows.size < len(features):
+        fits = [fit_curves(added, marginal(added, coarse=True).prior) for added in map(sums.added, labellings)]
+        everywhere = _label_all(features, places, cut, data, correlations, fits)
+        everywhere = [
+            _keep(labels, known, cut.of[rows], data) for labels, known in zip(everywhere, labellings, strict=True)
+        ]
+    candidates = [Candidate(labels[cut.of], gain.nats) for labels, gain in zip(everywhere, gains, strict=True)]
+    return TrajectorySearch("trajectory", tuple(candidates), candidates[best], rule, rows, data, records)
 
 
-def _whitened_sums(data: CurveData) -> CurveSums:
-    """Return the sums of records, whitened by the correlations that explain most of what the curves of many clusters leave."""
+def _sample_records(cut: Records, least: int) -> Index:
+    """Return the rows of all records, or where there are many those of some, ``least`` at least, evenly along the series."""
+    number = min(MAX_SEARCHED_RECORDS, len(cut) * MAX_SEARCHED_ROWS // cut.of.size)
+    number = max(number, MIN_GROUPS, 2 * least)
+    if number >= len(cut):
+        return np.arange(cut.of.size)
+    taken = np.linspace(0, len(cut) - 1, number).round().astype(np.int64)
+    return np.flatnonzero(np.isin(cut.of, taken))
+
+
+def _label_all(
+    features: Array, places: Positions, cut: Records, data: CurveData, correlations: Index, fits: list[Curves]
+) -> list[Labels]:
+    """Return the labels of all records under each of the labellings of a sample, as many records at a time as fit."""
+    labels = [np.empty(len(cut), dtype=np.int64) for _ in fits]
+    scale = data.scoring_data.scale
+    grid = data.scoring_data.correlation_grid
+    at_a_time = max(1, len(cut) * LABELLED_AT_A_TIME_ROWS // cut.of.size)
+    for start in range(0, len(cut), at_a_time):
+        rows = np.flatnonzero((cut.of >= start) & (cut.of < start + at_a_time))
+        part = CurveData.like(features[rows], places.take(rows), cut.take(rows), scale, grid, len(data.basis))
+        sums = part.record_sums(correlations)
+        for found, curves in zip(labels, fits, strict=True):
+            shared = Curves(curves.coefficients, np.tile(curves.covariances.mean(axis=0), (len(curves), 1, 1)))
+            found[start : start + at_a_time] = record_log_densities(sums, shared).argmax(axis=1)
+    return labels
+
+
+def _keep(labels: Labels, known: Labels, searched: Index, data: CurveData) -> Labels:
+    """Return the labels of all records with those of the sample as they are; ``searched`` are the records of its rows."""
+    labels[searched[data.records.first_rows]] = known
+    return labels
+
+
+def _choose_correlations(data: CurveData) -> Index:
+    """Return (d,) the correlations along time that explain most of what the curves of many clusters leave."""
     independent = data.record_sums(np.zeros(data.d, dtype=np.int64))
     points = RecordCoordinates.of(independent.first_regressors(_START_REGRESSORS)).points(NUMBERS_OF_DIRECTIONS[-1])
     number = min(START_CLUSTERS, max(1, len(data.records) // _RECORDS_OF_A_START_CLUSTER))
     labels = initial_labels(points, number)
     sums = independent.added(labels)
     curves = fit_curves(sums, marginal(sums, coarse=True).prior)
-    return data.record_sums(data.choose_correlations(labels[data.records.of], curves.coefficients))
+    return data.choose_correlations(labels[data.records.of], curves.coefficients)
