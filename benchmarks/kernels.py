@@ -5,6 +5,7 @@ Medians; one core and the processor's time unless said; kernels are compiled bef
     lasso           a graphical lasso against scikit-learn's
     wasserstein     W2 squared of a pair against NumPy's batched eigenvalues, and operations a second beside dgemm's
     pot             W2 squared of a pair against POT's
+    mixtures        the mixture Wasserstein distance of a pair against POT's network simplex
     threads         two threads against one, wall time; only an idle machine tells
     semivariogram   of Vehicle, by control variate against all pairs
     pavement        end to end, against scikit-learn, SciPy and DBSCAN on the dense matrix
@@ -34,6 +35,7 @@ from threadpoolctl import threadpool_limits
 from mcgta import MCGTA
 from mcgta.kernels.gaussians.careful_lasso import GAP
 from mcgta.kernels.gaussians.graphical_lasso import graphical_lasso
+from mcgta.kernels.gaussians.mixture_transport import find_ground_costs, mixture_tile, round_shares
 from mcgta.kernels.gaussians.wasserstein import pack, wasserstein2_tile
 from mcgta.runtime.parallel import threads as on_threads
 from mcgta.runtime.types import Array
@@ -44,7 +46,7 @@ from measuring.timing import in_turns, timed
 from problems.problem import missing
 from problems.windows import ALPHA, NEIGHBORS, TITLES, WindowedData, read_windowed
 from results import Ratio, Table, describe, human, print_tables, table_head, table_line, write_results
-from rivals import Gaussians, LassoFits, dbscan, eigvalsh_tile, pot_pairs, pot_tile, sqrtm_pairs
+from rivals import Gaussians, LassoFits, dbscan, eigvalsh_tile, pot_mixtures, pot_pairs, pot_tile, sqrtm_pairs
 from startup import measure_startup
 
 RESULTS = Path(__file__).parent.parent / "docs" / "benchmarks" / "kernels.json"
@@ -56,6 +58,8 @@ MIN_SECONDS = 0.02  # of a turn
 LASSO_WINDOWS = 4  # of scikit-learn, a round
 ROOT_RULE_NODES = 32  # see operations
 SQRTM_PAIRS = 100  # a round
+MIXED_REGIONS = 6
+NEIGHBORS_OF_A_MIXTURE = 30
 
 
 @dataclass
@@ -77,10 +81,10 @@ class Bench:
         print(table_line(ratio), flush=True)
 
 
-def agreement(difference: Array) -> dict[str, Any]:
+def agreement(difference: Array, unit: str = "traces") -> dict[str, Any]:
     """Say how far apart the results of the two sides are, and whether that is near enough."""
     largest = float(difference.max())
-    return {"note": f"largest difference {largest:.1e} of the traces", "holds": largest <= 1e-10}
+    return {"note": f"largest difference {largest:.1e} of the {unit}", "holds": largest <= 1e-10}
 
 
 def lasso(bench: Bench) -> None:
@@ -186,6 +190,38 @@ def pot(bench: Bench) -> None:
     difference = np.abs(wasserstein2_tile(packed, packed)[i, j] - pot_pairs(ot, models, i, j))
     bench.add(line.measured(ours, single, **agreement(difference / (models.traces[i] + models.traces[j]))))
     bench.add(replace(line, rival="POT, one call for a tile", must=None, aim=None).measured(ours, batched))
+
+
+def mixtures(bench: Bench) -> None:
+    """Squared mixture Wasserstein distance a pair, against POT pair by pair, for some numbers of shared components.
+
+    Shares are those of 30 draws from regions with shares of their own, as local mixtures have them.
+    """
+    for components in (4, 8, 12):
+        line = Ratio("mixtures", f"mixtures of {components} components", "POT, a call for a pair", 50, None, "pair")
+        try:
+            import ot
+        except ImportError:
+            bench.add(replace(line, note="POT is not installed: pip install 'mcgta[bench]'"))
+            return
+        rng = np.random.default_rng(components)
+        parts = Gaussians.random(components, 10, seed=components)
+        packed = pack(3 * parts.means, parts.covs)
+        costs = wasserstein2_tile(packed, packed)
+        np.fill_diagonal(costs, 0.0)
+        ground = find_ground_costs((costs + costs.T) / 2)
+        regions = rng.dirichlet(np.full(components, 0.5), size=MIXED_REGIONS)
+        counts = rng.multinomial(NEIGHBORS_OF_A_MIXTURE, regions[rng.integers(MIXED_REGIONS, size=TILE)])
+        smooth = counts + rng.uniform(size=counts.shape)  # responsibilities are never whole
+        shares = round_shares(smooth / smooth.sum(axis=1, keepdims=True))
+        i, j = rng.integers(TILE, size=(2, 300))
+        ours, theirs = in_turns(
+            timed(partial(mixture_tile, ground, shares, shares), units=TILE**2, least=MIN_SECONDS),
+            timed(partial(pot_mixtures, ot, shares, ground.costs, i, j), units=i.size),
+            rounds=bench.rounds(15),
+        )
+        difference = np.abs(mixture_tile(ground, shares, shares)[i, j] - pot_mixtures(ot, shares, ground.costs, i, j))
+        bench.add(line.measured(ours, theirs, **agreement(difference / ground.costs.max(), "largest cost")))
 
 
 def threads(bench: Bench) -> None:
@@ -308,7 +344,7 @@ def startup(bench: Bench) -> None:
 
 
 ROWS: dict[str, Callable[[Bench], None]] = {
-    row.__name__: row for row in (lasso, wasserstein, pot, threads, semivariogram, pavement, startup)
+    row.__name__: row for row in (lasso, wasserstein, pot, mixtures, threads, semivariogram, pavement, startup)
 }
 
 

@@ -138,6 +138,11 @@ def pot_tile(ot: Any, models: Gaussians, rows: slice, cols: slice) -> Array:
     return np.asarray(distances) ** 2
 
 
+def pot_mixtures(ot: Any, shares: Array, costs: Array, i: Index, j: Index) -> Array:
+    """Squared mixture Wasserstein distance of the pairs (i[k], j[k]), by a call of POT's network simplex for each."""
+    return np.array([ot.emd2(shares[a], shares[b], costs) for a, b in zip(i.tolist(), j.tolist(), strict=True)])
+
+
 def dbscan(matrix: Array, eps: float, min_samples: int) -> Labels:
     """Cluster by scikit-learn on the table of all pairs."""
     return DBSCAN(eps=eps, min_samples=min_samples, metric="precomputed", n_jobs=1).fit_predict(matrix)

@@ -14,7 +14,7 @@ by way of h can be cheaper, and then moves what the two have of h. A pair is sol
     cheapest ways. This is a relaxation: it is the answer if no component hands on more than the two have of it in common.
 2.  Else all shares are shipped at the costs c, beginning with what the two have in common.
 
-Both by successive shortest paths (Jewell 1958) with the prices of Edmonds and Karp (1972), which begin at zero or better.
+Both by successive shortest paths (Jewell 1958) with the prices of Edmonds and Karp (1972).
 
 Contract
 --------
@@ -30,13 +30,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcgta.kernels.simd.compiled import helper, kernel, native, native_rows
+from mcgta.kernels.simd.compiled import kernel, literal_helper, native, native_rows
 from mcgta.runtime.types import Array, Index
 
 SHARE_UNITS = 2.0**40
 """Units that one is divided into; shares are whole numbers of them."""
 
 _NO_PAIRS = np.empty(0, dtype=np.int64)
+
+# Where the parts of the workspaces begin, in K.
+_SUPPLY, _DEMAND, _U, _V, _COST_TO, _COST_OF, _COMMON, _PASSED, _PRICE, _TABLES = range(10)
+_SOURCES, _SINKS, _BEFORE, _BACK, _LEFT, _JOINED, _INTEGERS = range(7)
 
 
 class GroundCosts(NamedTuple):
@@ -72,7 +76,7 @@ def find_ground_costs(costs: Array) -> GroundCosts:
 def mixture_tile(ground: GroundCosts, left: Array, right: Array) -> Array:
     """MW of each mixture of ``left`` (R, K) from each of ``right`` (C, K), as a table (R, C)."""
     out = np.empty((left.shape[0], right.shape[0]))
-    _compare(native(left), native(right), *ground, _NO_PAIRS, _NO_PAIRS, out)
+    _compare(native(left), native(right), *ground, _NO_PAIRS, _NO_PAIRS, out, *_room(left))
     return out
 
 
@@ -81,175 +85,286 @@ def mixture_pairs(ground: GroundCosts, shares: Array, i: Index, j: Index) -> Arr
     out = np.empty((1, i.shape[0]))
     if i.size:
         given = native(shares)
-        _compare(given, given, *ground, native_rows(i, len(given)), native_rows(j, len(given)), out)
+        rows = native_rows(i, len(given)), native_rows(j, len(given))
+        _compare(given, given, *ground, *rows, out, *_room(given))
     return out[0]
+
+
+def _room(shares: Array) -> tuple[Array, Index]:
+    """Return room for a problem of K sources and sinks: B for numbers and C for components; see the offsets above."""
+    count = shares.shape[1]
+    return np.empty(_TABLES * count + 3 * count * count), np.empty(_INTEGERS * count, dtype=np.int64)
 
 
 @kernel(
     "void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1], int64[::1], "
-    "float64[:, ::1])"
+    "float64[:, ::1], float64[::1], int64[::1])",
+    literal=True,
 )
-def _compare(left: Any, right: Any, costs: Any, shortest: Any, hops: Any, i: Any, j: Any, out: Any) -> None:
+def _compare(
+    left: Any, right: Any, costs: Any, shortest: Any, hops: Any, i: Any, j: Any, out: Any, B: Any, C: Any
+) -> None:
     """Compare all of left with all of right, or the pairs (i[k], j[k]) where i is not empty."""
-    count = costs.shape[0]
-    masses = (np.empty(count), np.empty(count), np.empty((count, count)), np.empty(count))
-    prices = (np.empty((count, count)), np.empty(count), np.empty(count), np.empty(count), np.empty(count))
-    path = (np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64))
-    ends = (np.empty(count, np.int64), np.empty(count, np.int64))
-    ground = (costs, shortest, hops)
     listed = i.shape[0] > 0
     for row in range(out.shape[0]):
         for column in range(out.shape[1]):
-            a = left[i[column]] if listed else left[row]
-            b = right[j[column]] if listed else right[column]
-            out[row, column] = _transport(a, b, ground, ends, masses, prices, path)
+            a = i[column] if listed else row
+            b = j[column] if listed else column
+            out[row, column] = _transport(left, a, right, b, costs, shortest, hops, B, C)
 
 
-@helper
-def _transport(a: Any, b: Any, ground: Any, ends: Any, masses: Any, prices: Any, path: Any) -> float:
-    """Return the least cost of turning shares a into shares b."""
-    count = a.shape[0]
-    first = 0
-    while first < count and a[first] == b[first]:
-        first += 1
-    if first == count:
-        return 0.0
-    if a[first] < b[first]:  # one order for both ways round
-        a, b = b, a
-    value = _ship_differences(a, b, ground, ends, masses, prices, path)
-    return value if value >= 0.0 else _ship_all(a, b, ground[0], masses, prices, path)
-
-
-@helper
-def _ship_differences(a: Any, b: Any, ground: Any, ends: Any, masses: Any, prices: Any, path: Any) -> float:
-    """Return the least cost by the cheapest ways; -1 where a component hands on more than the two have in common."""
-    _, shortest, hops = ground
-    sources, sinks = ends
-    supply, demand, flow, handed = masses
-    local, u, v, _, _ = prices
+@literal_helper
+def _transport(left: Any, a: int, right: Any, b: int, costs: Any, shortest: Any, hops: Any, B: Any, C: Any) -> float:
+    """Return the least cost of turning the shares left[a] into right[b]."""
+    count = costs.shape[0]
     m = n = 0
-    for k in range(a.shape[0]):
-        handed[k] = 0.0
-        if a[k] > b[k]:
-            sources[m] = k
-            supply[m] = a[k] - b[k]
-            m += 1
-        elif b[k] > a[k]:
-            sinks[n] = k
-            demand[n] = b[k] - a[k]
-            n += 1
-    for q in range(n):
-        v[q] = np.inf
-    for p in range(m):
-        for q in range(n):
-            local[p, q] = shortest[sources[p], sinks[q]]
-            flow[p, q] = 0.0
-            v[q] = min(v[q], local[p, q])
-    for p in range(m):
-        u[p] = np.inf
-        for q in range(n):
-            u[p] = min(u[p], local[p, q] - v[q])
-    _ship(m, n, masses, prices, path)
-    value = 0.0
-    over = False
-    for p in range(m):
-        for q in range(n):
-            if flow[p, q] > 0.0:
-                value += flow[p, q] * local[p, q]
-                k = hops[sources[p], sinks[q]]
-                while k != sinks[q]:
-                    handed[k] += flow[p, q]
-                    over = over or handed[k] > min(a[k], b[k])
-                    k = hops[k, sinks[q]]
-    return -1.0 if over else value
-
-
-@helper
-def _ship_all(a: Any, b: Any, costs: Any, masses: Any, prices: Any, path: Any) -> float:
-    """Return the least cost by direct ways, beginning with what the two have in common; prices of zero suit that."""
-    supply, demand, flow, _ = masses
-    local, u, v, _, _ = prices
-    count = a.shape[0]
-    for p in range(count):
-        common = min(a[p], b[p])
-        supply[p] = a[p] - common
-        demand[p] = b[p] - common
-        u[p] = 0.0
-        v[p] = 0.0
-        for q in range(count):
-            local[p, q] = costs[p, q]
-            flow[p, q] = 0.0
-        flow[p, p] = common
-    _ship(count, count, masses, prices, path)
-    value = 0.0
-    for p in range(count):
-        for q in range(count):
-            value += flow[p, q] * local[p, q]
+    sign = 0.0
+    for k in range(count):
+        change = left[a, k] - right[b, k]
+        if change != 0.0:
+            if sign == 0.0:
+                sign = 1.0 if change > 0.0 else -1.0  # one order for both ways round
+            change *= sign
+            if change > 0.0:
+                C[_SOURCES * count + m] = k
+                B[_SUPPLY * count + m] = change
+                m += 1
+            else:
+                C[_SINKS * count + n] = k
+                B[_DEMAND * count + n] = -change
+                n += 1
+        B[_COMMON * count + k] = min(left[a, k], right[b, k])
+    if m == 0:
+        return 0.0
+    _ship_differences(shortest, m, n, B, C)
+    value = _cost_by_ways(hops, m, n, B, C)
+    if value < 0.0:
+        value = _ship_all(costs, shortest, hops, m, n, B, C)
     return value
 
 
-@helper
-def _ship(m: int, n: int, masses: Any, prices: Any, path: Any) -> None:
+@literal_helper
+def _ship_differences(shortest: Any, m: int, n: int, B: Any, C: Any) -> None:
+    """Ship the differences by the cheapest ways."""
+    count = shortest.shape[0]
+    costs = _TABLES * count
+    flow = costs + count * count
+    u = _U * count
+    v = _V * count
+    for q in range(n):
+        B[v + q] = np.inf
+    for p in range(m):
+        source = C[_SOURCES * count + p]
+        for q in range(n):
+            cost = shortest[source, C[_SINKS * count + q]]
+            B[costs + p * count + q] = cost
+            B[flow + p * count + q] = 0.0
+            B[v + q] = min(B[v + q], cost)
+    for p in range(m):
+        least = np.inf
+        for q in range(n):
+            least = min(least, B[costs + p * count + q] - B[v + q])
+        B[u + p] = least
+    _ship(count, m, n, B, C)
+
+
+@literal_helper
+def _cost_by_ways(hops: Any, m: int, n: int, B: Any, C: Any) -> float:
+    """Return the cost of what was shipped; -1 where a component hands on more than the two have of it in common."""
+    count = hops.shape[0]
+    costs = _TABLES * count
+    flow = costs + count * count
+    for k in range(count):
+        B[_PASSED * count + k] = 0.0
+    value = 0.0
+    for p in range(m):
+        for q in range(n):
+            amount = B[flow + p * count + q]
+            if amount > 0.0:
+                value += amount * B[costs + p * count + q]
+                last = C[_SINKS * count + q]
+                k = hops[C[_SOURCES * count + p], last]
+                while k != last:
+                    B[_PASSED * count + k] += amount
+                    if B[_PASSED * count + k] > B[_COMMON * count + k]:
+                        return -1.0
+                    k = hops[k, last]
+    return value
+
+
+@literal_helper
+def _ship_all(direct: Any, shortest: Any, hops: Any, m: int, n: int, B: Any, C: Any) -> float:
+    """Return the least cost by direct ways, beginning with as much of what was shipped as components can hand on.
+
+    The price of a component is the least of the cheapest way to a sink less the price there. With these prices every step of a
+    way in use is tight, and so is staying, so that what is kept of the differences is part of an optimum.
+    """
+    count = direct.shape[0]
+    costs = _TABLES * count
+    flow = costs + count * count
+    kept = flow + count * count
+    supply = _SUPPLY * count
+    demand = _DEMAND * count
+    common = _COMMON * count
+    price = _PRICE * count
+    for q in range(n):
+        B[price + q] = B[_V * count + q]
+        for p in range(m):
+            B[kept + p * count + q] = B[flow + p * count + q]
+    for k in range(count):
+        B[supply + k] = 0.0
+        B[demand + k] = 0.0
+        least = np.inf
+        for q in range(n):
+            least = min(least, shortest[k, C[_SINKS * count + q]] - B[price + q])
+        B[_U * count + k] = least
+        B[_V * count + k] = -least
+        for h in range(count):
+            B[costs + k * count + h] = direct[k, h]
+            B[flow + k * count + h] = 0.0
+    for p in range(m):
+        first = C[_SOURCES * count + p]
+        for q in range(n):
+            wanted = B[kept + p * count + q]
+            if wanted > 0.0:
+                last = C[_SINKS * count + q]
+                amount = wanted
+                k = hops[first, last]
+                while k != last:
+                    amount = min(amount, B[common + k])
+                    k = hops[k, last]
+                B[supply + first] += wanted - amount
+                B[demand + last] += wanted - amount
+                here = first
+                while here != last:
+                    k = hops[here, last]
+                    B[flow + here * count + k] += amount
+                    if k != last:
+                        B[common + k] -= amount
+                    here = k
+    for k in range(count):
+        B[flow + k * count + k] = B[common + k]
+    _ship(count, count, count, B, C)
+    value = 0.0
+    for p in range(count * count):
+        value += B[flow + p] * B[costs + p]
+    return value
+
+
+@literal_helper
+def _ship(count: int, m: int, n: int, B: Any, C: Any) -> None:
     """Ship every supply at the least cost, in place.
 
-    Prices u (m,) and v (n,) keep c - u - v >= 0, and at zero where something is shipped. Each round looks for the cheapest way
-    from a source to a sink with a demand; it may take back what was shipped before.
+    Prices keep c - u - v >= 0, and at zero where something is shipped.
     """
-    supply, demand, flow, _ = masses
-    local, u, v, cost_to, cost_of = prices
-    before, back, seen, joined = path
+    costs = _TABLES * count
+    flow = costs + count * count
     for source in range(m):
-        while supply[source] > 0.0:
-            for p in range(m):
-                joined[p] = 0
+        while B[_SUPPLY * count + source] > 0.0:
+            least = np.inf
+            nearest = 0
             for q in range(n):
-                cost_to[q] = local[source, q] - u[source] - v[q]
-                before[q] = source
-                seen[q] = 0
-            joined[source] = 1
-            cost_of[source] = 0.0
-            end = -1
-            while end < 0:
-                nearest = -1
-                least = np.inf
-                for q in range(n):
-                    if seen[q] == 0 and cost_to[q] < least:
-                        least = cost_to[q]
-                        nearest = q
-                if demand[nearest] > 0.0:
-                    end = nearest
-                    break
-                seen[nearest] = 1
-                for p in range(m):
-                    if joined[p] == 0 and flow[p, nearest] > 0.0:
-                        joined[p] = 1
-                        cost_of[p] = least
-                        back[p] = nearest
-                        for q in range(n):
-                            if seen[q] == 0:
-                                cost = least + (local[p, q] - u[p] - v[q])
-                                if cost < cost_to[q]:
-                                    cost_to[q] = cost
-                                    before[q] = p
-            total = cost_to[end]
-            for q in range(n):
-                if seen[q] == 1:
-                    v[q] -= total - cost_to[q]
-            for p in range(m):
-                if joined[p] == 1:
-                    u[p] += total - cost_of[p]
-            amount = min(supply[source], demand[end])
-            p = before[end]
-            while p != source:
-                amount = min(amount, flow[p, back[p]])
-                p = before[back[p]]
-            supply[source] -= amount
-            demand[end] -= amount
-            q = end
-            p = before[q]
-            flow[p, q] += amount
-            while p != source:
-                q = back[p]
-                flow[p, q] -= amount
-                p = before[q]
-                flow[p, q] += amount
+                cost = B[costs + source * count + q] - B[_V * count + q]
+                if cost < least:
+                    least = cost
+                    nearest = q
+            amount = B[_SUPPLY * count + source]
+            if B[_DEMAND * count + nearest] >= amount:  # often, and nothing has to be taken back
+                B[_U * count + source] = least
+                B[_SUPPLY * count + source] = 0.0
+                B[_DEMAND * count + nearest] -= amount
+                B[flow + source * count + nearest] += amount
+            elif not _ship_from(count, m, n, source, B, C):
+                return
+
+
+@literal_helper
+def _ship_from(count: int, m: int, n: int, source: int, B: Any, C: Any) -> bool:
+    """Ship from a source to the sinks that are cheapest to reach, in turn (Dijkstra 1959), until it or a way is used up.
+
+    A way may take back what was shipped before: it goes from a sink back to where its shares are from, and on from there.
+    """
+    costs = _TABLES * count
+    flow = costs + count * count
+    u = _U * count
+    v = _V * count
+    cost_to = _COST_TO * count
+    cost_of = _COST_OF * count
+    before = _BEFORE * count
+    back = _BACK * count
+    left = _LEFT * count
+    joined = _JOINED * count
+    for p in range(m):
+        C[joined + p] = 0
+    C[joined + source] = 1
+    B[cost_of + source] = 0.0
+    own = B[u + source]
+    for q in range(n):
+        B[cost_to + q] = B[costs + source * count + q] - own - B[v + q]
+        C[before + q] = source
+        C[left + q] = q
+    rest = n  # sinks that the search has not come to, which stand first in the list
+    least = 0.0
+    while rest > 0:
+        least = np.inf
+        place = 0
+        for k in range(rest):
+            cost = B[cost_to + C[left + k]]
+            if cost < least:
+                least = cost
+                place = k
+        nearest = C[left + place]
+        if B[_DEMAND * count + nearest] > 0.0 and _augment(count, source, nearest, B, C):
+            break
+        rest -= 1
+        C[left + place] = C[left + rest]
+        C[left + rest] = nearest
+        for p in range(m):
+            if B[flow + p * count + nearest] > 0.0 and C[joined + p] == 0:
+                C[joined + p] = 1
+                C[back + p] = nearest
+                B[cost_of + p] = least
+                offset = least - B[u + p]
+                for k in range(rest):
+                    q = C[left + k]
+                    cost = B[costs + p * count + q] - B[v + q] + offset
+                    if cost < B[cost_to + q]:
+                        B[cost_to + q] = max(cost, least)
+                        C[before + q] = p
+    for k in range(rest, n):
+        q = C[left + k]
+        B[v + q] -= least - B[cost_to + q]
+    for p in range(m):
+        if C[joined + p] == 1:
+            B[u + p] += least - B[cost_of + p]
+    return rest > 0  # as it always is, since supplies and demands have the same sum
+
+
+@literal_helper
+def _augment(count: int, source: int, sink: int, B: Any, C: Any) -> bool:
+    """Ship as much as possible from a source to a sink along the way that was found; return whether the search has to end.
+
+    It goes on where only the demand is used up.
+    """
+    flow = _TABLES * count + count * count
+    before = _BEFORE * count
+    back = _BACK * count
+    amount = min(B[_SUPPLY * count + source], B[_DEMAND * count + sink])
+    p = C[before + sink]
+    while p != source:
+        q = C[back + p]
+        amount = min(amount, B[flow + p * count + q])
+        p = C[before + q]
+    B[_SUPPLY * count + source] -= amount
+    B[_DEMAND * count + sink] -= amount
+    ends = B[_SUPPLY * count + source] == 0.0 or B[_DEMAND * count + sink] > 0.0
+    q = sink
+    p = C[before + q]
+    B[flow + p * count + q] += amount
+    while p != source:
+        q = C[back + p]
+        B[flow + p * count + q] -= amount
+        ends = ends or B[flow + p * count + q] == 0.0
+        p = C[before + q]
+        B[flow + p * count + q] += amount
+    return ends
