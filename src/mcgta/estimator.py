@@ -109,9 +109,9 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         DBSCAN's radius, in the unit of the loss. A significance level is the share of pairs of one Gaussian, of the median
         scale and without common neighbours, whose W2 squared would be beyond it. "auto" tries radii at which core observations
         are joined; its plain value is 0.4 of the W2 squared that two samples of n from one model would show, for the median
-        observation, and for other dissimilarities the knee of the curve of losses to the ``min_samples``-th nearest. With
-        OPTICS the height of the cut ("auto" tries the xi method, its plain value, and several heights), with HDBSCAN the
-        loss below which clusters are not split ("auto" is 0).
+        observation; with "mixture" what one of eight pairs of such samples stays below; and for other dissimilarities the
+        knee of the curve of losses to the ``min_samples``-th nearest. With OPTICS the height of the cut ("auto" tries the xi
+        method, its plain value, and several heights), with HDBSCAN the loss below which clusters are not split ("auto" is 0).
     min_samples : int or "auto", default="auto"
         Observations within the radius that make an observation core, itself included. "auto" tries n, n/2 and 3n/2; its plain
         value is n.

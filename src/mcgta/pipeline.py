@@ -331,7 +331,13 @@ def _fit_prior(data: Observations, settings: Settings) -> MixturePrior | None:
     options = GaussianMixturePrior() if settings.prior in (None, "gmm") else settings.prior
     if settings.dissimilarity_kind.mixes:
         with stage("shared components"):
-            return fit_shared_components(data.X, options, data.seed)
+            components = fit_shared_components(data.X, options, data.seed)
+        if components.shares.size == 1:
+            warn(
+                f"dissimilarity={settings.dissimilarity_kind.name!r}: the features are one component, so local mixtures do not "
+                "differ; use prior=GaussianMixturePrior(n_components=...), or dissimilarity='wasserstein2'"
+            )
+        return components
     if settings.prior is None:
         return None
     with stage("prior"):

@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from mcgta import MCGTA, GaussianMixturePrior, load, read_positions
 from mcgta.stages import compare_models, find_neighborhoods, fit_local_mixtures, fit_local_models
+from mcgta.stages.dissimilarity.mixture import EPS_QUANTILE, component_costs
 from naive import algorithm as naive
 from naive.mixture import transport_cost
 
@@ -79,8 +80,9 @@ def test_features_of_other_units_give_the_same_shares(regions, model):
     X, _ = regions
     scaled = MCGTA(**{**model.get_params(), "standardize": True}).fit(X * [1.0, 1000.0])
     plain = MCGTA(**{**model.get_params(), "standardize": True}).fit(X)
-    np.testing.assert_allclose(scaled.local_models_.shares, plain.local_models_.shares, atol=1e-6)
-    np.testing.assert_allclose(scaled.prior_.means, plain.prior_.means * [1.0, 1000.0], rtol=1e-6)
+    found, expected = (np.sort(each.local_models_.shares, axis=1) for each in (scaled, plain))  # in any order
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(np.sort(scaled.prior_.means[:, 1]), np.sort(1000 * plain.prior_.means[:, 1]), rtol=1e-6)
 
 
 def test_a_saved_fit_predicts_and_goes_on_as_before(regions, model, tmp_path):
@@ -153,3 +155,29 @@ def test_single_gaussians_are_refused(regions, model):
         compare_models(models, "mixture")
     with pytest.raises(ValueError, match="dissimilarity='mixture' compares local mixtures"):
         MCGTA(**model.get_params()).fit(regions[0]).refit(local_models=models)
+
+
+def test_without_a_radius_dbscan_takes_what_samples_of_one_mixture_seldom_stay_below(regions):
+    X, truth = regions
+    model = MCGTA(n_neighbors=24, dissimilarity="mixture").fit(X)
+    prior = model.prior_
+    rng = np.random.default_rng(1)
+    costs = component_costs(prior)
+    shares = model.local_models_.shares[rng.integers(0, 240, 200)]
+    drawn = np.array([rng.multinomial(24, share, size=2) / 24 for share in shares / shares.sum(axis=1, keepdims=True)])
+    below = np.mean([transport_cost(a, b, costs) <= model.eps_ for a, b in drawn])
+    assert below == pytest.approx(EPS_QUANTILE, abs=0.07)
+    assert model.labels_source_ == "clusterer"
+    mostly = [np.bincount(truth[model.labels_ == k], minlength=2).max() for k in range(model.n_clusters_)]
+    assert model.n_clusters_ >= 2
+    assert sum(mostly) / np.sum(model.labels_ >= 0) > 0.95
+
+
+def test_features_of_one_kind_are_one_cluster_at_most():
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = MCGTA(n_neighbors=20, dissimilarity="mixture").fit(X)
+    assert any("the features are one component" in str(each.message) for each in told)
+    assert model.prior_.shares.size == 1
+    assert model.n_clusters_ <= 1

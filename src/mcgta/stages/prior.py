@@ -25,6 +25,8 @@ MAX_COMPONENTS = 10
 MAX_SHARED_COMPONENTS = 12
 """Components that local mixtures share, where their number is left to BIC."""
 
+SHARED_COMPONENTS_SHAPES = ("full", "tied", "diag")
+
 SHARED_COMPONENTS_ROWS = 10_000
 """Observations that shared components are fitted on; of more, a sample is drawn."""
 
@@ -106,10 +108,18 @@ class GaussianMixturePrior(Archived):
         for name, rule in _RULES.items():
             check_value(name, getattr(self, name), rule)
 
-    def fit(self, X: Array, random_state: int | None = 0, *, most: int = MAX_COMPONENTS) -> MixturePrior:
+    def fit(
+        self,
+        X: Array,
+        random_state: int | None = 0,
+        *,
+        most: int = MAX_COMPONENTS,
+        shapes: tuple[str, ...] = ("full",),
+    ) -> MixturePrior:
         """Fit the mixture on features (N, d), with at most ``most`` components where their number is open.
 
-        The columns must vary; a ridge of 1e-6 of their variance keeps every component positive definite.
+        The columns must vary; a ridge of 1e-6 of their variance keeps every component positive definite. Of several ``shapes``
+        of covariances, which are scikit-learn's covariance types, the one with the least BIC is taken.
         """
         count = X.shape[0]
         if self.n_components is not None and self.n_components > count:
@@ -119,9 +129,9 @@ class GaussianMixturePrior(Archived):
         spread = X.std(axis=0)
         scale = np.where(spread > 0, spread, 1.0)
         scaled = (X - X.mean(axis=0)) / scale
-        best = _fit_mixture(scaled, self._numbers(min(most, count)), random_state)
+        best = _fit_mixture(scaled, self._numbers(min(most, count)), shapes, random_state)
         means = best.means_ * scale + X.mean(axis=0)
-        covariances = best.covariances_ * scale[:, None] * scale[None, :]
+        covariances = _full_covariances(best) * scale[:, None] * scale[None, :]
         return MixturePrior(best.weights_, means, covariances, self.strength)
 
     def _numbers(self, most: int) -> list[int]:
@@ -132,28 +142,44 @@ class GaussianMixturePrior(Archived):
 
 
 def fit_shared_components(X: Array, options: GaussianMixturePrior, random_state: int) -> MixturePrior:
-    """Fit the components that local mixtures share, on features (N, d) without their positions."""
+    """Fit the components that local mixtures share, on features (N, d) without their positions.
+
+    BIC chooses between free, common and diagonal covariances, too: free ones of many features cost so many parameters that
+    kinds of observations would be merged.
+    """
     rows = np.arange(X.shape[0])
     if rows.size > SHARED_COMPONENTS_ROWS:
         rows = np.sort(np.random.default_rng(random_state).choice(rows, SHARED_COMPONENTS_ROWS, replace=False))
-    return options.fit(X[rows], random_state, most=MAX_SHARED_COMPONENTS)
+    return options.fit(X[rows], random_state, most=MAX_SHARED_COMPONENTS, shapes=SHARED_COMPONENTS_SHAPES)
 
 
-def _fit_mixture(scaled: Array, numbers: list[int], random_state: int | None) -> GaussianMixture:
-    """Return the mixture with the least BIC, of these numbers of components."""
+def _fit_mixture(
+    scaled: Array, numbers: list[int], shapes: tuple[str, ...], random_state: int | None
+) -> GaussianMixture:
+    """Return the mixture with the least BIC, of these numbers of components and shapes of covariances."""
     best: GaussianMixture | None = None
     least_bic = np.inf
-    for k in numbers:
+    tried = [(k, shape) for shape in shapes for k in numbers]
+    for k, shape in tried:
         with warnings.catch_warnings(), threadpool_limits(limits=1):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            mixture = GaussianMixture(k, reg_covar=1e-6, n_init=3, random_state=random_state).fit(scaled)
-        bic = mixture.bic(scaled) if len(numbers) > 1 else 0.0
+            mixture = GaussianMixture(k, covariance_type=shape, reg_covar=1e-6, n_init=3, random_state=random_state)
+            mixture.fit(scaled)
+        bic = mixture.bic(scaled) if len(tried) > 1 else 0.0
         if bic < least_bic:
             best = mixture
             least_bic = bic
     if best is None:
         raise ValueError("prior: no mixture could be fitted to X")
     return best
+
+
+def _full_covariances(mixture: GaussianMixture) -> Array:
+    """Return the covariances (K, d, d) of a mixture, whatever their shape."""
+    held = mixture.covariances_
+    if mixture.covariance_type == "tied":
+        return np.tile(held, (mixture.n_components, 1, 1))
+    return held[:, :, None] * np.eye(held.shape[1]) if mixture.covariance_type == "diag" else held
 
 
 def update(

@@ -20,6 +20,12 @@ from mcgta.stages.dissimilarity.model_parts import embedding_of
 from mcgta.stages.local_models import LocalModels
 from mcgta.stages.prior import MixturePrior
 
+EPS_QUANTILE = 0.125
+"""The radius of DBSCAN, as a quantile of what two samples of one mixture differ by."""
+
+_SIMULATED_MIXTURES = 128
+_SIMULATED_PAIRS = 8  # of each mixture
+
 
 def _build(models: LocalModels, seed: int) -> Dissimilarity:
     if models.shares is None or models.prior is None:
@@ -33,6 +39,24 @@ def _build(models: LocalModels, seed: int) -> Dissimilarity:
     return Dissimilarity(MIXTURE.name, (round_shares(models.shares),), comparison, embedding_of(models))
 
 
+def _suggested_eps(models: LocalModels, n_neighbors: int) -> float:
+    """Return a low quantile of what two samples of n components, drawn with the shares of one model, differ by.
+
+    How much that varies depends on the number of components, so a share of its mean would not do.
+    """
+    rows = np.flatnonzero(models.fitted)
+    some = rows[np.linspace(0, rows.size - 1, min(_SIMULATED_MIXTURES, rows.size)).astype(np.int64)]
+    assert models.shares is not None
+    assert models.prior is not None
+    rng = np.random.default_rng(0)
+    given = round_shares(models.shares[some])[:, None, :]
+    drawn = rng.multinomial(n_neighbors, given, size=(some.size, 2 * _SIMULATED_PAIRS)).reshape(-1, given.shape[2])
+    pairs = np.arange(len(drawn)).reshape(-1, 2)
+    ground = find_ground_costs(component_costs(models.prior))
+    values = mixture_pairs(ground, round_shares(drawn / n_neighbors), pairs[:, 0], pairs[:, 1])
+    return float(np.quantile(values, EPS_QUANTILE))
+
+
 def component_costs(components: MixturePrior) -> Array:
     """Return (K, K) W2 squared between components, symmetric with a zero diagonal."""
     packed = wasserstein.pack(components.means, components.covariances)
@@ -42,4 +66,4 @@ def component_costs(components: MixturePrior) -> Array:
     return costs
 
 
-MIXTURE = Kind("mixture", "models", _build, mixes=True)
+MIXTURE = Kind("mixture", "models", _build, mixes=True, suggested_eps=_suggested_eps)
