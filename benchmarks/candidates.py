@@ -62,12 +62,14 @@ class Recording:
         """Return the nats over one cluster of a labelling (N,) as clusters of a family, as the choice compares families."""
         if self.level is None:
             return float("nan")
+        if labels.max() == 0:
+            return 0.0
         one_gain = max([0.0, *(each.one_gain for each in self.families)])
         as_gaussians = self.level.gain(labels) - one_gain
         for each in self.families:
             if each.name == family:
                 return each.value(Candidate(labels, each.gain(labels)), as_gaussians)
-        return as_gaussians
+        return as_gaussians + sum(each.beside_level(labels) for each in self.families)
 
 
 @contextmanager

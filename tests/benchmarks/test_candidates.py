@@ -35,6 +35,7 @@ def test_labellings_of_other_families_are_seen_too_and_valued_by_them():
         contenders=tuple,
         gain=lambda labels: 3.0,
         value=lambda candidate, level_gain: candidate.gain + 0.0 * level_gain,
+        beside_level=lambda labels: 0.0,
     )
     with recorded() as recording:
         MCGTA(progress=False).fit(np.random.default_rng(0).normal(size=(600, 2)))
