@@ -166,3 +166,10 @@ def test_of_many_records_a_sample_is_searched_and_all_are_labelled(monkeypatch):
     assert adjusted_rand_score(sample.labels, found.best.labels) == 1.0
     assert found.gain(found.best.labels) == pytest.approx(found.best.gain)
     assert len(found.models(found.best.labels)) == 3
+
+
+def test_very_many_types_are_found_only_if_asked_for():
+    sample = make_gestures(120, record_length=30, n_types=24, random_state=0)
+    features, places = as_groups(sample, 120)
+    assert search_trajectory(features, places, seed=0).best.n_clusters == 1
+    assert search_trajectory(features, places, seed=0, n_clusters=24).best.n_clusters == 24

@@ -28,6 +28,12 @@ MIN_SEPARATION = 2.0
 Labels of records have nothing to do with position, so that there is no telling clusters that are nearer from tails or a bend.
 """
 
+MAX_CLUSTERS = 18
+"""Clusters of records that are taken for types, unless more are asked for.
+
+Where more have more evidence still, records vary without end, such as those of a cycle that drifts against the record length.
+"""
+
 _RECORDS_OF_A_START_CLUSTER = 2  # on average, at least
 _STANDARD_ERRORS = 2.0
 
@@ -98,14 +104,16 @@ class RecordSearch:
     def choose(self, labellings: list[Labels], gains: list[RecordGain], n_clusters: int | None) -> int:
         """Return which labelling to choose: the fewest clusters that are not clearly worse than the best, all of them apart.
 
-        Clusters have to differ in more than their level, which the family of levels sees, too. With ``n_clusters`` it is the
-        best labelling with as many.
+        Clusters have to differ in more than their level, which the family of levels sees, too. The first, one cluster, is
+        chosen where the best has more than ``MAX_CLUSTERS``. With ``n_clusters`` it is the best labelling with as many.
         """
         if n_clusters is not None:
             exact = [k for k, labels in enumerate(labellings) if labels.max() + 1 == n_clusters]
             return max(exact, key=lambda k: gains[k].nats)
         ranked = sorted(range(len(labellings)), key=lambda k: -gains[k].nats)
         best = next(k for k in ranked if self._is_adequate(labellings[k], gains[k]))
+        if labellings[best].max() >= MAX_CLUSTERS:
+            return 0
         points = self.points[gains[best].directions]
         for k, labels in enumerate(labellings):
             if labels.max() >= labellings[best].max():
