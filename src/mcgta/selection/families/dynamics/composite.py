@@ -16,9 +16,6 @@ from mcgta.selection.families.dynamics.regular import RegularSeries
 from mcgta.selection.families.dynamics.states import Runs, ViewScore, find_segments, merged_states
 from mcgta.selection.families.dynamics.view import draw_view
 
-SCALES = (0.5, 1.0, 2.0, 4.0)
-"""Lengths of blocks, in periods."""
-
 DRAWS = 2
 """Views of each length."""
 
@@ -28,8 +25,17 @@ MIN_WIDTH = 8
 MIN_BLOCKS = 20
 """Blocks that a series has at least in each view."""
 
-BLOCKS_PER_SEGMENT = 4
-"""Blocks that a typical segment has in a view that counts."""
+CLEAR_PERIOD = 0.2
+"""Autocorrelation at a period from which on blocks have half of it at least."""
+
+LENGTHS_WITH_PERIOD = 4
+"""Lengths of blocks, each twice the one before, that count together where there is a clear period."""
+
+LENGTHS_WITHOUT_PERIOD = 3
+"""The same where there is none, and blocks can be short."""
+
+MIN_GAIN_NATS = float(np.log(20))
+"""Nats by which several states must be ahead of one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +48,14 @@ class Composite:
     views : each with its blocks
     segments : (S + 1,) blocks at which the segments of each view begin
     weights : (V,) of the views, which sum to 1
+    scored : labellings of all views' paths of merges, each once, with their gains (V,) in each view
     """
 
     series: RegularSeries
     views: tuple[ViewScore, ...]
     segments: tuple[Index, ...]
     weights: Array
+    scored: tuple[tuple[Runs, Array], ...] = ()
 
     def gain(self, runs: Runs) -> float:
         """Return the log evidence of a labelling over that of one state, averaged over views."""
@@ -63,22 +71,22 @@ class Composite:
         return float(sum(weight * view.change_nats for view, weight in zip(self.views, self.weights, strict=True)))
 
     def candidates(self) -> list[tuple[Runs, float]]:
-        """Return the labellings of all views' paths of merges, each once, with their gains."""
-        seen: dict[bytes, tuple[Runs, float]] = {}
+        """Return the labellings of all views' paths of merges, each once, with their gains averaged over views."""
+        return [(runs, float(gains @ self.weights)) for runs, gains in self.scored]
+
+    def score_all(self) -> tuple[tuple[Runs, Array], ...]:
+        """Return the labellings of all views' paths of merges, each once, with their gains in each view."""
+        seen: dict[bytes, tuple[Runs, Array]] = {}
         for view, cuts in zip(self.views, self.segments, strict=True):
             borders, begins = self.borders(view, cuts)
             sums = [other.run_sums(borders) for other in self.views]
             for states in merged_states(view.drawn, cuts):
                 runs = _canonical(Runs(borders, states, begins))
                 key = _signature(runs)
-                if key in seen:
-                    continue
-                gain = 0.0
-                for other, weight, own in zip(self.views, self.weights, sums, strict=True):
-                    if weight > 0:
-                        gain += weight * other.gain(*own, runs)
-                seen[key] = (runs, gain)
-        return list(seen.values())
+                if key not in seen:
+                    gains = [other.gain(*own, runs) for other, own in zip(self.views, sums, strict=True)]
+                    seen[key] = (runs, np.array(gains, dtype=np.float64))
+        return tuple(seen.values())
 
     def borders(self, view: ViewScore, cuts: Index) -> tuple[Index, Mask]:
         """Return the first steps of segments of blocks, and which of them begin a piece; steps left over go with the last."""
@@ -99,19 +107,24 @@ class Composite:
             if weight > 0
         ]
 
-    def refine(self, labels: Labels, rounds: int = 2) -> Labels:
-        """Move borders to the step at which the likeliest path changes, given the means of the states."""
+    def refine(self, labels: Labels) -> Labels:
+        """Move borders to the step at which the likeliest path changes, by the longest block that counts at most."""
         size = int(labels.max()) + 1
         first = np.zeros(len(self.series), dtype=bool)
         first[self.series.starts[:-1]] = True
-        for _ in range(rounds):
-            densities = self.step_log_densities(labels, size)
-            path = np.empty(len(self.series), dtype=np.int64)
-            best_path(densities, densities, first, self.change_nats + float(np.log(max(size - 1, 1))), path)
-            if np.array_equal(path, labels) or np.unique(path).size < size:
-                break
-            labels = path
-        return labels
+        margin = max(view.drawn.view.width for view, weight in zip(self.views, self.weights, strict=True) if weight > 0)
+        densities = self.step_log_densities(labels, size)
+        changes = np.flatnonzero(np.diff(labels)) + 1
+        steps = np.arange(len(labels))
+        after = np.searchsorted(changes, steps, side="right")
+        bounds = np.concatenate([[-margin - 1], changes, [len(labels) + margin + 1]])
+        far = np.minimum(steps - bounds[after], bounds[after + 1] - steps) > margin
+        kept = densities[far, labels[far]]
+        densities[far] = -np.inf
+        densities[far, labels[far]] = kept
+        path = np.empty(len(self.series), dtype=np.int64)
+        best_path(densities, densities, first, self.change_nats + float(np.log(max(size - 1, 1))), path)
+        return path if np.unique(path).size == size else labels
 
     def step_log_densities(self, labels: Labels, size: int) -> Array:
         """Return the (T, K) log densities of steps in the states of a labelling, averaged over views."""
@@ -124,33 +137,56 @@ class Composite:
 
 
 def make_composite(series: RegularSeries, seed: int) -> Composite | None:
-    """Draw the views of a series at the scales of its period; None where it is too short for any."""
-    longest = max(len(series) // MIN_BLOCKS, 0)
+    """Draw the views of a series, and weigh those of neighbouring lengths that tell most; None where it is too short for any.
+
+    Lengths of blocks are the period times powers of two. Fluctuations that last longer than a block look like states, so a
+    labelling has to gain in blocks of several lengths together; longer ones count more, as the root of their length.
+    """
+    longest = len(series) // MIN_BLOCKS
     if longest < MIN_WIDTH:
         return None
     rng = np.random.default_rng(seed)
     period = dominant_period(series)
-    wanted = [min(max(round(period * scale), MIN_WIDTH), longest) for scale in SCALES]
-    widths = [width for width in dict.fromkeys(wanted) if (series.lengths // width).sum() >= MIN_BLOCKS // 2]
+    widths = [width for width in _widths(period.steps, longest) if (series.lengths // width).sum() >= MIN_BLOCKS // 2]
+    clear = period.correlation > CLEAR_PERIOD
+    if clear:
+        widths = [width for width in widths if width >= 0.45 * period.steps] or widths[-1:]
     if not widths:
         return None
     views = tuple(ViewScore(draw_view(series, width, rng)) for width in widths for _ in range(DRAWS))
     segments = tuple(find_segments(view.drawn, view.change_nats) for view in views)
-    finest = [
-        _typical_length(cuts) * view.drawn.view.width
-        for view, cuts in zip(views, segments, strict=True)
-        if view.drawn.view.width == widths[0]
-    ]
-    limit = max(widths[0], float(np.median(finest)) / BLOCKS_PER_SEGMENT)
-    weights = np.array([float(view.drawn.view.width) for view in views])
-    weights[weights > limit] = 0.0
-    return Composite(series, views, segments, weights / weights.sum())
+    scored = Composite(series, views, segments, np.ones(len(views)) / len(views)).score_all()
+    together = LENGTHS_WITH_PERIOD if clear else LENGTHS_WITHOUT_PERIOD
+    return Composite(series, views, segments, _best_weights(views, widths, scored, together), scored)
 
 
-def _typical_length(cuts: Index) -> float:
-    """Return the median over blocks of the length of the segment that a block is in."""
-    lengths = np.diff(cuts)
-    return float(np.median(np.repeat(lengths, lengths)))
+def _widths(period: int, longest: int) -> list[int]:
+    """Return lengths of blocks, ascending: the period times powers of two, as far as they are allowed."""
+    found = [period]
+    while found[0] >= 2 * MIN_WIDTH:
+        found.insert(0, round(found[0] / 2))
+    while 2 * found[-1] <= longest:
+        found.append(2 * found[-1])
+    return list(dict.fromkeys(min(max(width, MIN_WIDTH), longest) for width in found))
+
+
+def _best_weights(
+    views: tuple[ViewScore, ...], widths: list[int], scored: tuple[tuple[Runs, Array], ...], together: int
+) -> Array:
+    """Return the weights of the views of neighbouring lengths in which a labelling gains most; others have none."""
+    own = np.array([view.drawn.view.width for view in views])
+    gains = np.array([row for _, row in scored])
+    best = np.zeros(own.size)
+    top = -np.inf
+    for first in range(max(len(widths) - together + 1, 1)):
+        last = widths[min(first + together, len(widths)) - 1]
+        weights = np.where((own >= widths[first]) & (own <= last), np.sqrt(own), 0.0)
+        weights /= weights.sum()
+        found = float((gains @ weights).max())
+        if found > top:
+            top = found
+            best = weights
+    return best
 
 
 def _canonical(runs: Runs) -> Runs:

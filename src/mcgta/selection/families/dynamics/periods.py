@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mcgta.runtime.types import Array
@@ -13,8 +15,15 @@ PARTS = 8
 _NEARLY_HIGHEST = 0.8  # of the highest peak; the first peak that has it is the period
 
 
-def dominant_period(series: RegularSeries) -> int:
-    """Return the steps of a period: the first high peak of the mean autocorrelation after its first zero.
+class Period(NamedTuple):
+    """A period in steps, and the mean autocorrelation at it."""
+
+    steps: int
+    correlation: float
+
+
+def dominant_period(series: RegularSeries) -> Period:
+    """Return the period: the first high peak of the mean autocorrelation after its first zero.
 
     Where the autocorrelation never falls to zero it is a quarter of a part.
     """
@@ -24,7 +33,7 @@ def dominant_period(series: RegularSeries) -> int:
     half = length // 2
     first = max(int(np.argmax(correlation < 0)), 1)
     if first >= half or not (correlation < 0).any():
-        return max(length // 4, 2)
+        return Period(max(length // 4, 2), 0.0)
     found = correlation[first:half]
     inner = np.arange(first, half - 1)
     high = (
@@ -32,9 +41,8 @@ def dominant_period(series: RegularSeries) -> int:
         & (correlation[inner] >= correlation[inner + 1])
         & (correlation[inner] >= _NEARLY_HIGHEST * found.max())
     )
-    if high.any():
-        return int(inner[np.argmax(high)])
-    return first + int(found.argmax())
+    steps = int(inner[np.argmax(high)]) if high.any() else first + int(found.argmax())
+    return Period(steps, float(correlation[steps]))
 
 
 def _mean_autocorrelation(series: RegularSeries, length: int) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from mcgta.kernels.evidence.relabel import best_path
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array, Index, Labels
-from mcgta.selection.families.dynamics.composite import Composite, make_composite
+from mcgta.selection.families.dynamics.composite import MIN_GAIN_NATS, Composite, make_composite
 from mcgta.selection.families.dynamics.models import MotionModels, state_means
 from mcgta.selection.families.dynamics.regular import RegularSeries, make_regular, typical_step
 from mcgta.selection.families.dynamics.splitting import runs_with
@@ -17,9 +17,6 @@ from mcgta.selection.families.dynamics.states import Runs, runs_of
 from mcgta.selection.families.dynamics.words import describe_motion
 from mcgta.selection.families.family import Candidate
 from mcgta.selection.scoring.feature_scale import varying_columns
-
-MIN_GAIN_NATS = float(np.log(20))
-"""Nats by which several states must be ahead of one."""
 
 MAX_SEARCHED_STEPS = 50_000
 """Steps up to which all are searched; of more, evenly spaced pieces are, and the rest is labelled by the states found."""

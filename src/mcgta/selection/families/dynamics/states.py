@@ -19,6 +19,9 @@ SHORTEST_BLOCKS = 2
 MAX_STATES = 40
 """States of a candidate; finer merges are not looked at."""
 
+_NOISE_STEPS = 4  # of finding the variance of the noise
+_LEAST_NOISE = 1e-9
+
 
 class Runs(NamedTuple):
     """A labelling of steps as runs of one state, none of which is in two pieces.
@@ -60,10 +63,20 @@ def runs_of(labels: Labels, starts: Index) -> Runs:
     return Runs(np.append(borders, labels.size), np.asarray(labels[borders], dtype=np.int64), begins[borders])
 
 
-def log_evidence(counts: Array, sums: Array, ratios: Array) -> Array:
-    """Return the log evidence (K,) of states of so many blocks with these sums (K, J), over that of a mean of zero."""
-    grown = 1 + counts[:, None] * ratios
-    return np.asarray((0.5 * ratios / grown * sums**2 - 0.5 * np.log(grown)).sum(axis=1))
+def log_evidence(counts: Array, sums: Array, squares: Array, ratios: Array) -> float:
+    """Return the log evidence of states of so many blocks (K,) with these sums (K, J), but for a constant.
+
+    ``squares`` (J,) are sums over all blocks. The variance of the noise in each direction is the one that explains most, given
+    the states; that of the states' means is ``ratios``.
+    """
+    total = counts.sum()
+    noise = np.maximum(squares / total, _LEAST_NOISE)
+    for _ in range(_NOISE_STEPS):
+        left = squares - (sums**2 / (counts[:, None] + noise / ratios)).sum(axis=0)
+        noise = np.maximum(left / total, _LEAST_NOISE)
+    left = squares - (sums**2 / (counts[:, None] + noise / ratios)).sum(axis=0)
+    occam = np.log1p(counts[:, None] * ratios / noise).sum(axis=0)
+    return float(-0.5 * (total * np.log(noise) + left / noise + occam).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +100,12 @@ class ViewScore:
     def one(self) -> float:
         """Log evidence of one state."""
         count = np.array([len(self.drawn.blocks)], dtype=np.float64)
-        return float(log_evidence(count, self.cumulative[-1:], self.drawn.view.ratios)[0])
+        return log_evidence(count, self.cumulative[-1:], self.squares, self.drawn.view.ratios)
+
+    @cached_property
+    def squares(self) -> Array:
+        """(J,) sums of the squares of all blocks."""
+        return np.asarray((self.drawn.blocks**2).sum(axis=0))
 
     @property
     def change_nats(self) -> float:
@@ -113,7 +131,7 @@ class ViewScore:
         blocks = np.bincount(runs.states, counts, minlength=size).astype(np.float64)
         totals = np.zeros((size, sums.shape[1]))
         np.add.at(totals, runs.states, sums)
-        found = float(log_evidence(blocks, totals, self.drawn.view.ratios).sum()) - self.one
+        found = log_evidence(blocks, totals, self.squares, self.drawn.view.ratios) - self.one
         written = runs.changes * (self.change_nats + np.log(max(size - 1, 1)))
         written += (int(runs.begins.sum()) - 1) * np.log(size)
         return found - float(written)

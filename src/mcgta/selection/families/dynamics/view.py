@@ -30,6 +30,7 @@ _QUANTILES = np.linspace(0.1, 0.9, 33)
 _THRESHOLD_STEPS = 500  # that thresholds are quantiles of
 _CLIP = 4.0  # standard deviations of an innovation
 _RIDGE = 1e-5
+_AMPLITUDE_FLOOR = 1.0  # of a channel's variance, added to its local one
 _TINY = 1e-12
 
 
@@ -69,7 +70,7 @@ class MotionView(Archived):
     def reach(self) -> int:
         """Steps before and after a step that its projections depend on."""
         inner = max(int(self.dilations.max()) * (TAPS // 2), int(self.lags.max(initial=0)), len(self.past))
-        return inner + self.width + 1
+        return inner + 2 * self.width + 1  # of the moving mean, and of the moving mean square
 
     def project(self, series: RegularSeries) -> Array:
         """Return the (J, T) projections of steps; their mean over a block is what the block is judged by."""
@@ -206,14 +207,17 @@ def _draw_filters(channels: int, width: int, rng: np.random.Generator) -> tuple[
 
 
 class _Motion(NamedTuple):
-    """The channels (c, T) of a series without its slow mean."""
+    """The channels (c, T) of a series without its slow mean, over their local amplitude."""
 
     x: Array
 
     @classmethod
     def of(cls, series: RegularSeries, width: int, centers: Array, channels: Array) -> _Motion:
         moved = high_pass(series.values - centers, series.starts, 2 * width) @ channels
-        return cls(native(moved.T))
+        # Channels have variance 1 in the fit. Amplitudes that come and go are no way of moving.
+        squares = moved**2
+        local = squares - high_pass(squares, series.starts, 2 * width)
+        return cls(native((moved / np.sqrt(_AMPLITUDE_FLOOR + np.maximum(local, 0.0))).T))
 
     def _lagged(self, lag: int, starts: Index) -> Array:
         """Return the channels ``lag`` steps ago, 0 before a piece begins."""
