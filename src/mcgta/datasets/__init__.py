@@ -2,6 +2,7 @@
 
 from mcgta.datasets.cache import MissingDataError
 from mcgta.datasets.climate import load_climate
+from mcgta.datasets.dynamics import make_dynamics
 from mcgta.datasets.fields import make_fields
 from mcgta.datasets.gestures import make_gestures
 from mcgta.datasets.inat import load_inat2018, load_inat_subset
@@ -31,6 +32,7 @@ __all__ = [
     "load_nyc_poi",
     "load_pavement",
     "load_vehicle",
+    "make_dynamics",
     "make_fields",
     "make_gestures",
     "make_mixed_regions",
