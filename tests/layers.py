@@ -86,7 +86,7 @@ LAYERS = [
     ["selection.evidence", "updating.joining", "updating.by_models", "updating.unlike", "baselines"],
     ["pipeline"],
     ["validation.agreement"],
-    ["selection.merit", "selection.trial_values"],
+    ["selection.merit", "selection.trial_values", "selection.lag_choice"],
     ["selection.trials"],
     ["selection.auto"],
     ["selection.alternatives"],

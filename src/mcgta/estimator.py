@@ -59,8 +59,10 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         observations; its plain value is 30, or a third of the group of the median observation where that is less.
     weights : {"uniform", "epanechnikov", "triangular", "gaussian"}, default="uniform"
         Weight of a neighbour by its distance.
-    lags : int, default=0
-        Stack this many predecessors in time (nearest neighbours elsewhere) to each observation's features.
+    lags : int or "auto", default=0
+        Stack this many predecessors in time (nearest neighbours elsewhere) to each observation's features. "auto" takes 1 to 3
+        along time where evidence says that pieces of the series differ in how they move, and up to 16 features come of it;
+        else none. Its plain value is 0.
     standardize : bool or "auto", default="auto"
         Whether each feature is divided by its standard deviation before anything is compared, as the search does in any case.
         Then ``alpha``, ``margin`` and ``eps`` mean the same whatever the units of the features. "auto" does so where standard
@@ -170,7 +172,7 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         *,
         n_neighbors: int | str = Settings.n_neighbors,
         weights: str = Settings.weights,
-        lags: int = Settings.lags,
+        lags: int | str = Settings.lags,
         standardize: bool | str = Settings.standardize,
         n_components: int | str | None = Settings.n_components,
         covariance: Any = Settings.covariance,

@@ -36,6 +36,7 @@ from mcgta.selection.auto import Selection, select_where_open
 from mcgta.selection.choice import CLUSTERER, EVIDENCE, ChoiceWarning
 from mcgta.selection.cluster_models import ClusterModels
 from mcgta.selection.families.family import FamilyModels
+from mcgta.selection.lag_choice import choose_lags
 from mcgta.selection.noise import assign_noise
 from mcgta.settings import Settings
 
@@ -52,10 +53,18 @@ def fit_observations(given: CompleteRows, names: Any, asked: Settings) -> Fit:
     data = read(given.X, names, given.positions, given.groups, settings, given.rows)
     cache = StageCache()
 
-    # 1. Choose settings that were left open; the search for them also finds labels by evidence.
-    selection = select_where_open(asked, data, cache)
+    # 1. Choose settings that were left open: lags first, then the others, and the search for these finds labels by evidence.
+    open_settings = asked
+    if asked.is_auto("lags"):
+        open_settings = asked.having(lags=choose_lags(data.X, data.positions))
+        settings = open_settings.plain()
+        backend = choose_backend_for(given.X.shape, settings, neighbors=listed)
+        data = data.with_lags(settings.n_lags)
+    selection = select_where_open(open_settings, data, cache)
     if selection is not None:
         settings = selection.settings
+        if asked.is_auto("lags"):
+            selection = selection.having_chosen(lags=settings.n_lags)
         data = replace(data, n_neighbors=int(settings.n_neighbors))
         listed = listed_neighbors(given.positions, settings)
         backend = choose_backend_for(given.X.shape, settings, neighbors=listed)

@@ -168,7 +168,7 @@ def read(
         X,
         places,
         n_neighbors=settings.n_neighbors,
-        lags=settings.lags,
+        lags=settings.n_lags,
         seed=seed,
         spreads=spreads,
         rows=rows,
@@ -286,12 +286,12 @@ def choose_backend_for(shape: tuple[int, ...], settings: Settings, *, neighbors:
     """
     count, given = shape
     features = count_components(given, settings.components_asked)
-    check_lags_of(settings.lags, count)
+    check_lags_of(settings.n_lags, count)
     distances = get_metric(settings.metric).has_matrix
     room = budget()
     need = MemoryNeed(
         count,
-        features * (settings.lags + 1),
+        features * (settings.n_lags + 1),
         dense=True,
         distances=distances,
         by_object=settings.clustering_algorithm.needs_table,
@@ -307,9 +307,9 @@ def choose_backend_for(shape: tuple[int, ...], settings: Settings, *, neighbors:
     try:
         replace(need, dense=backend.holds_table).check(room)
     except MemoryError as error:
-        if settings.lags == 0:
+        if settings.n_lags == 0:
             raise
-        raise MemoryError(f"lags={settings.lags} makes {need.features} features of {features}: {error}") from None
+        raise MemoryError(f"lags={settings.n_lags} makes {need.features} features of {features}: {error}") from None
     return backend
 
 

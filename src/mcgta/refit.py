@@ -105,7 +105,7 @@ def _chosen(fit: Fit, asked: Settings, params: dict[str, Any]) -> dict[str, Any]
 
     A radius is of one clusterer, and has no meaning where that is cut at a number of clusters.
     """
-    chosen = {name: getattr(fit.settings, name) for name in SEARCHED if name not in params}
+    chosen = {name: getattr(fit.settings, name) for name in (*SEARCHED, "lags") if name not in params}
     cut = asked.n_clusters != "auto" and asked.wants_clusterer
     if cut or not _same(asked.clusterer, fit.asked.clusterer):
         chosen["eps"] = params.get("eps", fit.asked.eps)
@@ -140,8 +140,8 @@ def _cache_with(fit: Fit, settings: Settings, local_models: Any) -> StageCache:
     expected = (fit.n_rows, fit.data.X.shape[1])
     if local_models.means.shape != expected:
         raise ValueError(
-            f"local_models holds (observations, features) {local_models.means.shape}, but the fit, with lags={settings.lags}, "
-            f"has {expected}"
+            f"local_models holds (observations, features) {local_models.means.shape}, but the fit, with "
+            f"lags={settings.n_lags}, has {expected}"
         )
     if fit.missing is not None:
         local_models = local_models.take(fit.missing.kept)

@@ -133,13 +133,13 @@ def read_fit(state: dict[str, Any]) -> Fit:
     if provenance is not None and len(provenance.features) != state["X"].shape[1]:
         raise ValueError(f"provenance names {len(provenance.features)} features, of {state['X'].shape[1]}")
     choice = state["choice"]
-    if choice is not None and set(choice.settings) != set(SEARCHED):
+    if choice is not None and set(choice.settings) - {"lags"} != set(SEARCHED):
         raise ValueError(f"choice has settings {sorted(choice.settings)}")
     data = sort_observations(
         state["X"],
         state["positions"],
         n_neighbors=state["n_neighbors"],
-        lags=settings.lags,
+        lags=settings.n_lags,
         seed=state["seed"],
         spreads=state["spreads"],
         rows=_rows_of(state["missing"]),

@@ -79,7 +79,7 @@ class Settings:
     n_clusters: int | str = _setting("auto", Rule(words=("auto",), integer=(1, INF)), "labels")
     n_neighbors: int | str = _setting("auto", Rule(words=("auto",), integer=(2, INF)), "models")
     weights: str = _setting("uniform", Rule(words=("uniform", *KERNELS)), "models")
-    lags: int = _setting(0, Rule(integer=(0, INF)), "models")
+    lags: Any = _setting(0, Rule(words=("auto",), integer=(0, INF)), "models", 0)
     standardize: bool | str = _setting("auto", Rule(words=("auto",), flag=True), "models")
     n_components: int | str | None = _setting("auto", Rule(words=("auto",), integer=(1, INF), none=True), "models")
     covariance: Any = _setting(
@@ -163,6 +163,11 @@ class Settings:
     def clustering_algorithm(self) -> Clusterer:
         """The clusterer with its capabilities."""
         return get_clusterer(self.clusterer)
+
+    @property
+    def n_lags(self) -> int:
+        """How many lags are stacked; none where that is left open."""
+        return 0 if self.is_auto("lags") else int(self.lags)
 
     @property
     def params(self) -> dict[str, Any]:

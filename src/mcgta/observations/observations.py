@@ -96,6 +96,11 @@ class Observations:
         """Return the same with neighbourhoods of another size."""
         return replace(self, n_neighbors=n_neighbors)
 
+    def with_lags(self, lags: int) -> Observations:
+        """Return the same with lags stacked, of which there are none yet."""
+        check_lags(lags, self.positions)
+        return replace(self, X=stack_lags(self.X, self.positions, lags))
+
 
 def read_features(reader: BaseEstimator | str, X: Any, *, missing: str | None = None, **options: Any) -> Array:
     """Check features as scikit-learn does, and name the columns of X that are at fault.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,10 @@ class Selection:
     overlap: int
     family: FamilySearch | None
     others: tuple[Considered, ...]
+
+    def having_chosen(self, **values: Any) -> Selection:
+        """Return the same with values among the settings chosen that were settled before the search."""
+        return replace(self, choice=replace(self.choice, settings={**self.choice.settings, **values}))
 
 
 def asks_for_search(settings: Settings) -> bool:

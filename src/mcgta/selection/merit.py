@@ -55,6 +55,8 @@ class ByEvidence:
 class ByAgreement:
     """The agreement of labellings with a target, noise being a class of its own unless the fit gives it to clusters.
 
+    Labellings of fewer than two clusters are worse than all others: noise is no cluster.
+
     Attributes
     ----------
     evidence : of labellings, which knows how noise is treated
@@ -65,8 +67,9 @@ class ByAgreement:
     target: Labels
 
     def __call__(self, labels: Labels) -> float:
-        """Return the adjusted Rand index of the target and a labelling, noise -1."""
+        """Return the adjusted Rand index of the target and a labelling, noise -1; less than -1 for fewer than two clusters."""
         known = self.evidence.result.best
+        least = 0.0 if labels.max(initial=-1) > 0 else -2.0  # below any adjusted Rand index
         if self.evidence.assigns_noise and (labels < 0).any() and (labels >= 0).any():
             labels = assign_noise_rows(self.evidence.scoring_data, labels, known.correlations, known.tails)
-        return adjusted_rand(count_together(self.target, labels))
+        return least + adjusted_rand(count_together(self.target, labels))

@@ -78,7 +78,7 @@ def append(fit: Fit, X: Array, positions: Any, groups: Any, *, refresh: bool) ->
         every,
         places,
         n_neighbors=fit.data.n_neighbors,
-        lags=settings.lags,
+        lags=settings.n_lags,
         seed=fit.data.seed,
         spreads=fit.data.spreads,
         rows=_numbers_of_all(fit, given),

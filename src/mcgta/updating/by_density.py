@@ -34,7 +34,7 @@ def place_by_density(fit: Fit, joined: Joined, groups: Index) -> Reached:
     count = joined.fresh.size
     labels = np.full(count, -1, dtype=np.int64)
     strengths = np.zeros(count)
-    X = joined.stacked(fit.data, fit.settings.lags)
+    X = joined.stacked(fit.data, fit.settings.n_lags)
     models: LocalModels | None = None
     if fit.models is None:
         failures = fit.settings.dissimilarity_kind.incomparable(X[size:])

@@ -60,7 +60,7 @@ def _place(fit: Fit, given: CompleteRows, labels: Labels, strengths: Array, *, w
         labels[joined.fresh] = placed.labels
         strengths[joined.fresh] = placed.probabilities[np.arange(placed.labels.size), placed.labels]
         if joined.fresh.size:
-            features = joined.stacked(fit.data, fit.settings.lags)[joined.around.size :]
+            features = joined.stacked(fit.data, fit.settings.n_lags)[joined.around.size :]
             if isinstance(rule, ClusterModels):
                 warn_of_unlike(rule, fit.labelling.labels, features, placed.labels, given.numbers[joined.fresh])
     elif isinstance(rule, Membership):
@@ -103,7 +103,7 @@ def predict_probabilities(fit: Fit, X: Array, positions: Any, groups: Any) -> Ar
 def _place_by_models(fit: Fit, rule: ClusterModels | FamilyModels, new: New) -> tuple[Joined, Placed]:
     """Join new observations to those of the fit that stand near them, and place them by cluster models."""
     positions = fit.data.positions
-    reach = max(LISTED_NEIGHBORS, fit.settings.lags)
+    reach = max(LISTED_NEIGHBORS, fit.settings.n_lags)
     overlap = 0
     if isinstance(rule, FamilyModels):
         reach = max(reach, rule.reach)
@@ -113,12 +113,12 @@ def _place_by_models(fit: Fit, rule: ClusterModels | FamilyModels, new: New) -> 
     if positions.is_chain:
         context = SeriesContext(positions, reach)
     elif positions.kind is not None:
-        context = fit.derived.surroundings(max(reach, overlap) + 1, fit.settings.lags)
+        context = fit.derived.surroundings(max(reach, overlap) + 1, fit.settings.n_lags)
     joined = join_new(fit.data, new, context)
     labels = np.r_[fit.labelling.labels[joined.around], np.full(joined.fresh.size, _NEW)]
     if joined.fresh.size == 0:
         return joined, Placed(np.empty(0, dtype=np.int64), np.empty((0, len(rule))))
-    X = joined.stacked(fit.data, fit.settings.lags)
+    X = joined.stacked(fit.data, fit.settings.n_lags)
     return joined, place_by_models(rule, X, joined.positions, labels)
 
 

@@ -116,7 +116,7 @@ class GridFits:
             self._features,
             self._places,
             n_neighbors=settings.n_neighbors,
-            lags=settings.lags,
+            lags=settings.n_lags,
             seed=seed,
             spreads=spreads,
             reduction=self._reductions[asked],

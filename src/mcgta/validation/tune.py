@@ -186,7 +186,7 @@ def _read_grids(grid: Any, estimator: MCGTA | None, params: Values, features: Ar
         check_grid(item, params)
         for models in item.level(MODELS):
             settings = Settings(**{**params, **models, "beta": 0.0, "margin": 0.0})
-            width = features.shape[1] * (settings.lags + 1)
+            width = features.shape[1] * (settings.n_lags + 1)
             n_neighbors = count_neighbors(models["n_neighbors"])
             check_neighbors(
                 n_neighbors, width, settings.covariance_estimator, settings.prior, settings.dissimilarity_kind
