@@ -393,6 +393,14 @@ class Derived:
         return membership_probabilities(fit.data.X, fit.data.positions, fit.labelling.labels, models)
 
     @cached_property
+    def kinds(self) -> Labels | None:
+        """(N,) kinds in canonical order, where clusters are regions that differ in their shares of these; None for others."""
+        rule = self._fit.labelling.rule
+        if not isinstance(rule, FamilyModels):
+            return None
+        return rule.kinds(self._fit.data.X, self._fit.labelling.labels)
+
+    @cached_property
     def objective(self) -> Objective:
         """The paper's total loss of the labelling."""
         return self.prepared.loss.objective(self._fit.labelling.labels[self.prepared.comparable])

@@ -94,6 +94,11 @@ class FittedAttributes:
         "Models of clusters that differ in another way than in level and covariance; None for others.",
         lambda fit: fit.labelling.rule if isinstance(fit.labelling.rule, FamilyModels) else None,
     )
+    kinds_ = _read_off(
+        "(N,) kind of each row, where clusters are regions that differ in their shares of kinds, -1 for rows that were left "
+        'out; None unless ``family_`` is "composition".',
+        lambda fit: None if fit.derived.kinds is None else fit.to_user(fit.derived.kinds),
+    )
     local_models_ = _read_off(
         "LocalModels of the observations, in the units of X, or of components where there is a ``reduction_``; None for a "
         "dissimilarity of features.",

@@ -55,6 +55,10 @@ class FamilyModels(Archived, ABC):
         """(K, M) shares of kinds in each cluster, where clusters are mixtures of kinds; None for others."""
         return None
 
+    def kinds(self, features: Array, labels: Labels) -> Labels | None:
+        """Return the (N,) kinds of observations, given their clusters, where these are mixtures of kinds; None for others."""
+        return None
+
     @abstractmethod
     def renumbered(self, rank: Index) -> Self:
         """Return the same with other numbers for the clusters: ``rank`` (K,) is the new one of each."""

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array
+from mcgta.selection.families.composition.search import MIN_ROWS, search_composition
 from mcgta.selection.families.dynamics.search import search_dynamics
 from mcgta.selection.families.family import FamilySearch
+from mcgta.selection.families.trajectory.search import MIN_GROUPS, search_trajectory
+from mcgta.selection.sampling import MAX_CHOSEN_ON_ALL_ROWS
 from mcgta.selection.scoring.scoring_data import ScoringData
 from mcgta.selection.search import SearchResult
 
@@ -61,7 +64,35 @@ def _search_dynamics(given: FamilyInput) -> FamilySearch | None:
     return search_dynamics(given.features, given.places, seed=given.seed, n_clusters=given.n_clusters)
 
 
+def _search_trajectory(given: FamilyInput) -> FamilySearch | None:
+    return search_trajectory(given.features, given.places, seed=given.seed, n_clusters=given.n_clusters)
+
+
+def _search_composition(given: FamilyInput) -> FamilySearch | None:
+    if len(given.scoring_data) < len(given.places):
+        return None
+    return search_composition(
+        given.scoring_data,
+        given.result,
+        n_features=given.features.shape[1],
+        seed=given.seed,
+        n_clusters=given.n_clusters,
+    )
+
+
 FAMILIES: dict[str, Family] = {
     family.name: family
-    for family in (Family(DYNAMICS, "positions that are times, and 20 blocks of 8 steps at least", _search_dynamics),)
+    for family in (
+        Family(DYNAMICS, "positions that are times, and 20 blocks of 8 steps at least", _search_dynamics),
+        Family(
+            TRAJECTORY,
+            f"positions that are times, and {MIN_GROUPS} groups at least that are repeated records, or a series made of such",
+            _search_trajectory,
+        ),
+        Family(
+            COMPOSITION,
+            f"{MIN_ROWS} to {MAX_CHOSEN_ON_ALL_ROWS:,} observations, and kinds that explain more than Gaussian clusters do",
+            _search_composition,
+        ),
+    )
 }

@@ -22,7 +22,7 @@ def found_in(sample, n_clusters=None):
     places = read_positions(sample.positions, len(sample.X))
     data = sort_observations(sample.X, places, n_neighbors="auto", lags=0, seed=0)
     scoring_data, result = search(data.X, data.positions, seed=0)
-    family = search_composition(scoring_data, result, seed=0, n_clusters=n_clusters)
+    family = search_composition(scoring_data, result, n_features=data.X.shape[1], seed=0, n_clusters=n_clusters)
     return family, sample.labels[data.order], data
 
 

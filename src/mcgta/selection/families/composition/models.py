@@ -8,16 +8,16 @@ import numpy as np
 
 from mcgta.kernels.simd.compiled import native
 from mcgta.positions.positions import Positions
-from mcgta.runtime.archive import Archived
 from mcgta.runtime.cached import cached_property
-from mcgta.runtime.types import Array, Index
+from mcgta.runtime.types import Array, Index, Labels
 from mcgta.selection.families.composition.kinds import kind_log_densities
+from mcgta.selection.families.family import FamilyModels
 from mcgta.selection.scoring.feature_scale import Scale
 from mcgta.selection.scoring.scored_labelling import Gaussians
 
 
 @dataclass(frozen=True, eq=False)
-class CompositionModels(Archived):
+class CompositionModels(FamilyModels):
     """K regions, each with its own shares of M kinds.
 
     Attributes
@@ -30,6 +30,7 @@ class CompositionModels(Archived):
     log_shares : (K,) logs of the regions' shares of all observations
     change_cost : nats of a change of label along time
     agreement : weight of the share of neighbours with the same label, elsewhere
+    n_features : of the observations
     overdispersion : how many observations count as one
     reach : 0, as rows are independent given their regions
     """
@@ -44,6 +45,7 @@ class CompositionModels(Archived):
     log_shares: Array
     change_cost: float
     agreement: float
+    n_features: int
     overdispersion: float = 1.0
     reach: int = 0
 
@@ -65,6 +67,16 @@ class CompositionModels(Archived):
 
     def __len__(self) -> int:
         return int(self.shares.shape[0])
+
+    @property
+    def kind_shares(self) -> Array:
+        """(K, M) shares of kinds in each region."""
+        return self.shares
+
+    def kinds(self, features: Array, labels: Labels) -> Labels:
+        """Return the (N,) most probable kinds of observations, given the regions that they are in; -1 is no region."""
+        shares = np.vstack([self.shares, np.exp(self.log_shares) @ self.shares])
+        return np.asarray((self.kind_log_densities(features) + np.log(shares[labels])).argmax(axis=1), dtype=np.int64)
 
     @cached_property
     def scale(self) -> Scale:

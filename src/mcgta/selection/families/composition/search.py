@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,6 +69,7 @@ class CompositionSearch:
     kind_means, kind_covariances : (M, d), (M, d, d) of the features that are used, in their own units
     model : of all rows, by which labellings are scored
     kind_gaussians : the kinds, in the unit of scaled features
+    n_features : of the observations
     """
 
     name: str
@@ -82,6 +83,24 @@ class CompositionSearch:
     kind_covariances: Array
     model: RegionModel
     kind_gaussians: Gaussians
+    n_features: int
+
+    @property
+    def one_gain(self) -> float:
+        """0: that kinds explain more than one Gaussian does not mean that there is one region."""
+        return 0.0
+
+    def contenders(self) -> tuple[Candidate, ...]:
+        """Return the regions that were chosen; nothing where the labels of the search by level, or kinds, are better."""
+        return (self.best,) if self.level == REGIONS and self.best.n_clusters > 1 else ()
+
+    def value(self, candidate: Candidate, level_gain: float) -> float:
+        """Return nats over one Gaussian, in the same rows as the search by level; Gaussian clusters have no part in them."""
+        return self.nats.mixture + candidate.gain
+
+    def beside_level(self, labels: Labels) -> float:
+        """Return 0: kinds explain the same aspect of rows as Gaussian clusters do."""
+        return 0.0
 
     def gain(self, labels: Labels) -> float:
         """Return the log evidence of any labelling over that of one region, in nats."""
@@ -131,16 +150,17 @@ class CompositionSearch:
             change_cost=change_cost(len(scoring_data.edges), len(shares)),
             agreement=agreement,
             overdispersion=self.overdispersion,
+            n_features=self.n_features,
         )
 
 
 def search_composition(
-    scoring_data: ScoringData, result: SearchResult, *, seed: int, n_clusters: int | None = None
+    scoring_data: ScoringData, result: SearchResult, *, n_features: int, seed: int, n_clusters: int | None = None
 ) -> CompositionSearch | None:
     """Search for regions that differ in their shares of kinds; None where clusters of one Gaussian are clearly right.
 
-    ``result`` is what the search by level has found in the same rows. With ``n_clusters`` the best labelling has that many
-    regions.
+    ``result`` is what the search by level has found in the same rows, which have ``n_features``. With ``n_clusters`` the best
+    labelling has that many regions.
     """
     if scoring_data.d == 0 or len(scoring_data) < MIN_ROWS:
         return None
@@ -172,7 +192,8 @@ def search_composition(
     if n_clusters is not None:
         chosen = ChosenRegions(_with_n_regions(scorer, scored, n_clusters, seed), chosen.overdispersion)
         found = REGIONS
-    return _collect(scoring_data, rows, kinds, model, scored, chosen, nats, found)
+    found_regions = _collect(scoring_data, rows, kinds, model, scored, chosen, nats, found)
+    return replace(found_regions, n_features=n_features)
 
 
 def _take(scoring_data: ScoringData, rows: Index, seed: int) -> ScoringData:
@@ -254,4 +275,5 @@ def _collect(
         kind_covariances=roots @ np.swapaxes(roots, 1, 2) * np.outer(spread, spread),
         model=model,
         kind_gaussians=kinds.gaussians,
+        n_features=scoring_data.d,
     )

@@ -55,6 +55,7 @@ class TrajectorySearch:
     rows : (n,) rows of the records that were searched: all, or those of a sample of records
     data : these rows
     records : the records as points
+    n_features : of the observations
     """
 
     name: str
@@ -64,6 +65,24 @@ class TrajectorySearch:
     rows: Index
     data: CurveData
     records: RecordSearch
+    n_features: int
+
+    @property
+    def one_gain(self) -> float:
+        """Nats of one curve for all records over one level, where it explains more."""
+        return max(self.gain_over_level_one, 0.0)
+
+    def contenders(self) -> tuple[Candidate, ...]:
+        """Return the best labelling, where it has several clusters."""
+        return (self.best,) if self.best.n_clusters > 1 else ()
+
+    def value(self, candidate: Candidate, level_gain: float) -> float:
+        """Return nats over one cluster: those of curves, which explain the same aspect of rows as levels do."""
+        return candidate.gain
+
+    def beside_level(self, labels: Labels) -> float:
+        """Return 0: curves explain the same aspect of rows as levels do."""
+        return 0.0
 
     @cached_property
     def gain_over_level_one(self) -> float:
@@ -93,7 +112,7 @@ class TrajectorySearch:
 
     def models(self, labels: Labels) -> TrajectoryModels:
         """Estimate the clusters of a labelling; -1 is noise and has no part in them."""
-        return estimate_trajectory_models(self.data, self.rule, labels[self.rows])
+        return estimate_trajectory_models(self.data, self.rule, labels[self.rows], n_features=self.n_features)
 
 
 def search_trajectory(
@@ -152,7 +171,9 @@ def _search_records(
             _keep(labels, known, cut.of[rows], data) for labels, known in zip(everywhere, labellings, strict=True)
         ]
     candidates = [Candidate(labels[cut.of], gain.nats) for labels, gain in zip(everywhere, gains, strict=True)]
-    return TrajectorySearch("trajectory", tuple(candidates), candidates[best], rule, rows, data, records)
+    return TrajectorySearch(
+        "trajectory", tuple(candidates), candidates[best], rule, rows, data, records, features.shape[1]
+    )
 
 
 def _sample_records(cut: Records, least: int) -> Index:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from mcgta.kernels.evidence.whitening import NEAR
 from mcgta.kernels.simd.compiled import native
 from mcgta.positions.positions import Positions
-from mcgta.runtime.archive import Archived
 from mcgta.runtime.cached import cached_property
 from mcgta.runtime.types import Array, Index, Labels
+from mcgta.selection.families.family import FamilyModels
 from mcgta.selection.families.trajectory.curve_clusters import best_curves, estimate_overdispersion
 from mcgta.selection.families.trajectory.curve_data import CurveData
 from mcgta.selection.families.trajectory.records import RecordRule, Records
@@ -27,7 +27,7 @@ _MAX_RUNS = 2000  # of labels, up to which they tell of overdispersion
 
 
 @dataclass(frozen=True, eq=False)
-class TrajectoryModels(Archived):
+class TrajectoryModels(FamilyModels):
     """K clusters of records, each a curve over the time since a record began.
 
     Attributes
@@ -45,6 +45,7 @@ class TrajectoryModels(Archived):
     change_cost : nats of a change of label along time
     agreement : 0, since position is time
     reach : rows of a series before and after a row that its density depends on
+    n_features : of the observations
     """
 
     record_length: float
@@ -68,6 +69,7 @@ class TrajectoryModels(Archived):
     change_cost: float
     agreement: float
     reach: int
+    n_features: int
 
     def __post_init__(self) -> None:
         size, d, _ = self.coefficients.shape
@@ -169,7 +171,9 @@ class TrajectoryModels(Archived):
         return densities
 
 
-def estimate_trajectory_models(data: CurveData, rule: RecordRule, labels: Labels) -> TrajectoryModels:
+def estimate_trajectory_models(
+    data: CurveData, rule: RecordRule, labels: Labels, *, n_features: int
+) -> TrajectoryModels:
     """Estimate the clusters 0 ... K - 1 of rows of records; noise, -1, has no part in them."""
     size = int(labels.max()) + 1
     grid = data.scoring_data.correlation_grid
@@ -220,6 +224,7 @@ def estimate_trajectory_models(data: CurveData, rule: RecordRule, labels: Labels
         change_cost=change_cost(edges, size),
         agreement=0.0,
         reach=int(data.records.n_rows.max()) if constant else NEAR,
+        n_features=n_features,
     )
 
 
