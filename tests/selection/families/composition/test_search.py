@@ -59,6 +59,18 @@ def test_one_region_is_a_candidate_with_a_gain_of_nothing(layers):
     assert sorted({each.n_clusters for each in family.candidates}) == [each.n_clusters for each in family.candidates]
 
 
+def test_regions_with_borders_explain_more_than_smooth_shares(layers):
+    family, _, _ = layers
+    assert family.nats.mixture < family.nats.smooth < family.nats.regions
+
+
+@pytest.mark.parametrize("seed", [3, 7])
+def test_steep_gradients_of_shares_are_no_regions(seed):
+    sample = make_mixed_regions(1000, n_kinds=4, n_features=5, gradient=True, random_state=seed)
+    family, _, _ = found_in(sample)
+    assert family is None or family.level != REGIONS
+
+
 def test_the_gain_of_a_candidate_is_that_of_its_labels(layers):
     family, truth, _ = layers
     assert family.gain(family.best.labels) == pytest.approx(family.best.gain)

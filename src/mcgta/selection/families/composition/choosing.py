@@ -30,6 +30,9 @@ SMOOTH_KIND_ERRORS = 2.0
 MAX_CHOSEN_REGIONS = 10
 """Regions beyond which shares change smoothly: what looks like regions are steps of something without borders."""
 
+MAX_SMOOTH_SHARE = 0.85
+"""Of what regions explain beyond one region: what smooth shares explain at most, where there are borders."""
+
 _STANDARD_ERRORS = 1.0  # that a labelling with more regions has to be ahead
 _RICHER_REGIONS = 3  # more than the best labelling has, up to which labellings tell of overdispersion
 _ERROR_BLOCKS = 40
@@ -64,6 +67,7 @@ class LevelNats(NamedTuple):
     kinds : kinds that are smooth in position themselves
     regions : regions with shares of kinds of their own
     written : the same, labels written down one by one
+    smooth : shares of kinds that change smoothly with position, without borders
     """
 
     one: float
@@ -71,6 +75,7 @@ class LevelNats(NamedTuple):
     kinds: float
     regions: float
     written: float
+    smooth: float
 
 
 def best_by_number(scored: list[ScoredRegions]) -> dict[int, ScoredRegions]:
@@ -137,5 +142,7 @@ def choose_level(nats: LevelNats, chosen: ChosenRegions, *, doubtful: bool) -> s
     if nats.one >= max(nats.mixture, nats.kinds, nats.regions):
         return ONE
     if not 1 < chosen.best.n_regions <= MAX_CHOSEN_REGIONS or nats.written <= nats.mixture or doubtful:
+        return KINDS
+    if nats.smooth - nats.mixture > MAX_SMOOTH_SHARE * (nats.regions - nats.mixture):
         return KINDS
     return REGIONS

@@ -28,6 +28,7 @@ from mcgta.selection.families.composition.models import CompositionModels
 from mcgta.selection.families.composition.paths import START_REGIONS, cut_regions, merge_to, region_labellings
 from mcgta.selection.families.composition.region_model import RegionModel
 from mcgta.selection.families.composition.region_score import RegionScorer
+from mcgta.selection.families.composition.smooth_shares import score_smooth_shares
 from mcgta.selection.families.family import Candidate
 from mcgta.selection.relabelling import POTTS_NEIGHBORS, potts_weight
 from mcgta.selection.sampling import nearest_rows, sample_rows
@@ -187,7 +188,10 @@ def search_composition(
     behind = top.nats - smooth.nats
     error = block_error(sampled, scorer.score(top.labels).rows - smooth.rows)
     written = max((scorer.written(each.labels) for each in best_by_number(scored).values()), default=0.0)
-    nats = LevelNats(one, mixture, mixture + smooth.nats, mixture + top.nats, mixture + written)
+    borderless = score_smooth_shares(model, seed)
+    nats = LevelNats(
+        one, mixture, mixture + smooth.nats, mixture + top.nats, mixture + written, mixture + borderless.nats
+    )
     found = choose_level(nats, chosen, doubtful=behind < SMOOTH_KIND_ERRORS * error)
     if n_clusters is not None:
         chosen = ChosenRegions(_with_n_regions(scorer, scored, n_clusters, seed), chosen.overdispersion)
