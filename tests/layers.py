@@ -67,7 +67,7 @@ LAYERS = [
     ["inference.null_distribution"],
     ["inference.significance"],
     ["inference.pair_test"],
-    ["selection.scoring.tails", "selection.scoring.feature_scale"],
+    ["selection.scoring.tails", "selection.scoring.feature_scale", "selection.scoring.local_scale"],
     ["selection.scoring.correlation_grid", "selection.scoring.neighbor_graph"],
     ["selection.scoring.scoring_data"],
     ["selection.scoring.scored_labelling"],

@@ -228,3 +228,19 @@ def partition(labels):
     for row, k in enumerate(labels):
         held.setdefault(int(k), set()).add(row)
     return {frozenset(rows) for rows in held.values()}
+
+
+def follow_scales(distances, d, first, persistence, gain, freedom):
+    """Logs of squared scales, each from the rows before it in its series, and the log-likelihood of Student's t."""
+    logs = []
+    total = 0.0
+    for i, distance in enumerate(distances):
+        if i == 0 or first[i]:
+            logs.append(0.0)
+        else:
+            before = logs[-1]
+            far = distances[i - 1] / np.exp(before)
+            weight = (freedom + d) / (freedom + far)
+            logs.append(float(np.clip(persistence * before + gain * (weight * far / d - 1), -12, 12)))
+        total -= 0.5 * d * logs[-1] + 0.5 * (freedom + d) * np.log(1 + distance / np.exp(logs[-1]) / freedom)
+    return np.array(logs), total

@@ -17,6 +17,7 @@ from mcgta.selection.sampling import sample_rows
 from mcgta.selection.scoring.scored_labelling import score
 from mcgta.selection.scoring.scoring_data import ScoringData
 from mcgta.selection.search import (
+    Judge,
     are_separated,
     best_by_n_clusters,
     count_joins,
@@ -90,12 +91,12 @@ def test_fewer_clusters_are_taken_unless_more_are_clearly_better():
     split = score(scoring_data, np.where((SERIES.labels == 0) & (np.arange(500) < 250), 3, SERIES.labels))
     for overdispersion in (1.0, 1.5):
         np.testing.assert_array_equal(
-            simplest_adequate(scoring_data, [split, truth, one], overdispersion).labels, truth.labels
+            simplest_adequate(Judge(scoring_data), [split, truth, one], overdispersion).labels, truth.labels
         )
     assert (
-        simplest_adequate(scoring_data, [split, truth, one], 4.0).n_clusters == 1
+        simplest_adequate(Judge(scoring_data), [split, truth, one], 4.0).n_clusters == 1
     )  # what 125 observations say of 20 segments is little
-    assert simplest_adequate(scoring_data, [one], 1.0).n_clusters == 1
+    assert simplest_adequate(Judge(scoring_data), [one], 1.0).n_clusters == 1
 
 
 # ---------------------------------------------------------------------------------------------------------- merge paths

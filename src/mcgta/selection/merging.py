@@ -29,7 +29,7 @@ def merge_path(
     """
     given = np.zeros(scoring_data.d, dtype=np.int64) if independent else None
     labels = absorb_small(scoring_data, labels)
-    scored = score(scoring_data, labels, correlations=given)
+    scored = score(scoring_data, labels, correlations=given, quick=True)
     path: list[ScoredLabelling] = []
     while True:
         relabeller = Relabeller(scoring_data, scored.correlations, scored.tails, likelihood_weight, mixed)
@@ -38,7 +38,7 @@ def merge_path(
         size = int(labels.max()) + 1
         correlations = given if size <= _FEW_CLUSTERS else scored.correlations
         tails = None if size == _FEW_CLUSTERS else scored.tails
-        scored = score(scoring_data, labels, correlations=correlations, tails=tails)
+        scored = score(scoring_data, labels, correlations=correlations, tails=tails, quick=True)
         path.append(scored)
         if scored.n_clusters == 1:
             return path
@@ -49,7 +49,7 @@ def merge_down(scoring_data: ScoringData, scored: ScoredLabelling, n_clusters: i
     """Merge clusters, each time those that cost least evidence, until ``n_clusters`` are left; labels stay otherwise."""
     while scored.n_clusters > n_clusters:
         labels = _merge_two(scoring_data, scored)
-        scored = score(scoring_data, labels, correlations=scored.correlations, tails=scored.tails)
+        scored = score(scoring_data, labels, correlations=scored.correlations, tails=scored.tails, quick=True)
     return scored
 
 

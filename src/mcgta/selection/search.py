@@ -35,8 +35,10 @@ MAX_CLUSTERS = 12
 
 _RICHER_CLUSTERS = 3  # more than the best labelling has, up to which labellings tell of overdispersion
 _RESCORED = 8  # labellings that are scored with their own correlations and tails
-_EXTENDED = 5  # labellings of the sample that are extended to all observations
+_EXTENDED_FEWER = 3  # numbers of clusters below that of the best labelling of a sample, extended to all observations with it
+_EXTENDED_MORE = 1  # and above
 _EXTENDED_ROUNDS = 2  # of relabelling an extended labelling
+_LEAST_NATS = 10.0  # that several clusters have to be ahead of one, for the many labellings that are looked at
 _STANDARD_ERRORS = 2.0
 _ERROR_BLOCKS = 40  # blocks that the standard error is estimated from
 _SEPARATED_DEVIATIONS = 1.45  # standard deviations of both; the halves of a Gaussian are 1.32 apart
@@ -168,15 +170,19 @@ def extend_candidates(
 
     ``rows`` are those of the sample, and ``nearest`` (N,) is the nearest of them to each observation.
     """
-    first = max_evidence([*candidates.spatial, *candidates.mixed], 1.0)
+    judge = Judge(sampled)
+    first = judge.rescore(max_evidence([*candidates.spatial, *candidates.mixed], 1.0))
     overdispersion = estimate_overdispersion(sampled, first)
     mixed = count_joins(sampled, first).ratio > MIXED_JOIN_COUNT_RATIO
-    pool = candidates.mixed if mixed else candidates.spatial
-    if n_clusters is not None:
-        pool = with_n_clusters(sampled, pool or candidates.spatial, n_clusters, overdispersion, seed)
-    best = best_by_n_clusters(pool, overdispersion, most=max(MAX_CLUSTERS, n_clusters or 0))
+    pool = (candidates.mixed if mixed else candidates.spatial) or candidates.spatial
+    best = [judge.rescore(scored) for scored in best_by_n_clusters(pool, overdispersion)]
+    top = int(np.argmax([scored.log_evidence(overdispersion) for scored in best]))
+    best = best[max(0, top - _EXTENDED_FEWER) : top + 1 + _EXTENDED_MORE]
+    if n_clusters is not None and all(scored.n_clusters != n_clusters for scored in best):
+        wanted = with_n_clusters(sampled, pool, n_clusters, overdispersion, seed)
+        best.append(judge.rescore(max_evidence(wanted, overdispersion)))
     extended: list[ScoredLabelling] = []
-    for scored in sorted(best, key=lambda scored: -scored.log_evidence(overdispersion))[:_EXTENDED]:
+    for scored in best:
         relabeller = Relabeller(every, scored.correlations, scored.tails, 1.0 / overdispersion, mixed)
         labels = absorb_small(every, relabeller.assign_from(rows, scored.labels, nearest))
         labels = relabeller.relabel_until_stable(labels, _EXTENDED_ROUNDS)
@@ -208,28 +214,60 @@ def label_in_parts(
     return labels
 
 
+class Judge:
+    """Scores candidates with the correlations, scales and tails that suit them best, each once.
+
+    Those that were extended from a sample keep what suited them there.
+    """
+
+    def __init__(self, scoring_data: ScoringData) -> None:
+        self.scoring_data = scoring_data
+        self._judged: dict[bytes, ScoredLabelling] = {}
+
+    def rescore(self, scored: ScoredLabelling) -> ScoredLabelling:
+        """Return the labelling, scored with what suits it best."""
+        if self.scoring_data.from_sample:
+            return scored
+        key = scored.labels.tobytes()
+        if key not in self._judged:
+            self._judged[key] = score(self.scoring_data, scored.labels)
+        return self._judged[key]
+
+    def best(
+        self, candidates: list[ScoredLabelling], overdispersion: float, *, by_place: bool = False
+    ) -> ScoredLabelling:
+        """Return the candidate with the most evidence, of those that come near and the best of each number of clusters."""
+        ranked = sorted(candidates, key=lambda scored: -scored.log_evidence(overdispersion, by_place=by_place))
+        near = [*ranked[:_RESCORED], *best_by_n_clusters(ranked, overdispersion)]
+        return max_evidence([self.rescore(scored) for scored in near], overdispersion, by_place=by_place)
+
+
 def choose_candidate(scoring_data: ScoringData, candidates: Candidates, n_clusters: int | None = None) -> SearchResult:
     """Choose the candidate with the most evidence, by position if it helps and by features alone if not."""
-    first = max_evidence_rescored(scoring_data, [*candidates.spatial, *candidates.mixed], 1.0)
+    judge = Judge(scoring_data)
+    first = judge.best([*candidates.spatial, *candidates.mixed], 1.0)
     joins = count_joins(scoring_data, first)
     if joins.ratio > MIXED_JOIN_COUNT_RATIO and (joins.ignores_position or candidates.mixed):
-        return _choose_mixed(scoring_data, candidates.mixed, first, joins, n_clusters)
-    return _choose_spatial(scoring_data, candidates.spatial, first, n_clusters)
+        return _choose_mixed(judge, candidates.mixed, first, joins, n_clusters)
+    return _choose_spatial(judge, candidates.spatial, first, n_clusters)
 
 
 def _choose_spatial(
-    scoring_data: ScoringData, candidates: list[ScoredLabelling], first: ScoredLabelling, n_clusters: int | None
+    judge: Judge, candidates: list[ScoredLabelling], first: ScoredLabelling, n_clusters: int | None
 ) -> SearchResult:
     """Choose where position helps: ``first`` takes the model at its word, the choice believes it as far as it is right."""
+    scoring_data = judge.scoring_data
     # Clusters that are still to be found make blocks alike, too, so labellings with more of them have a say.
     most = first.n_clusters + _RICHER_CLUSTERS
     richer = [scored for scored in best_by_n_clusters(candidates, 1.0) if first.n_clusters < scored.n_clusters <= most]
-    overdispersion = min(estimate_overdispersion(scoring_data, scored) for scored in [first, *richer])
-    if n_clusters is None:
-        best = simplest_adequate(scoring_data, candidates, overdispersion)
-    else:
+    told = [first, *(judge.rescore(scored) for scored in richer)]
+    overdispersion = min(estimate_overdispersion(scoring_data, scored) for scored in told)
+    best = simplest_adequate(judge, candidates, overdispersion)
+    if n_clusters is not None and best.n_clusters != n_clusters:
         wanted = with_n_clusters(scoring_data, candidates, n_clusters, overdispersion)
-        best = max_evidence_rescored(scoring_data, wanted, overdispersion)
+        if scoring_data.from_sample and best.n_clusters > n_clusters:
+            wanted.append(merge_down(scoring_data, best, n_clusters))
+        best = judge.rescore(max_evidence(wanted, overdispersion))
     result = SearchResult(
         best.labels,
         best,
@@ -246,7 +284,7 @@ def _choose_spatial(
 
 
 def _choose_mixed(
-    scoring_data: ScoringData,
+    judge: Judge,
     candidates: list[ScoredLabelling],
     first: ScoredLabelling,
     joins: JoinCounts,
@@ -256,12 +294,12 @@ def _choose_mixed(
     best = first
     overdispersion = 1.0
     if not joins.ignores_position:
-        rough = max_evidence_rescored(scoring_data, candidates, 1.0, by_place=True)
-        overdispersion = estimate_overdispersion(scoring_data, rough)
-        best = max_evidence_rescored(scoring_data, candidates, overdispersion, by_place=True)
+        rough = judge.best(candidates, 1.0, by_place=True)
+        overdispersion = estimate_overdispersion(judge.scoring_data, rough)
+        best = judge.best(candidates, overdispersion, by_place=True)
     if n_clusters is not None:
-        wanted = with_n_clusters(scoring_data, candidates, n_clusters, overdispersion)
-        best = max_evidence_rescored(scoring_data, wanted, overdispersion, by_place=True)
+        wanted = with_n_clusters(judge.scoring_data, candidates, n_clusters, overdispersion)
+        best = judge.best(wanted, overdispersion, by_place=True)
     others = tuple(best_by_n_clusters(candidates, overdispersion, most=max(MAX_CLUSTERS, n_clusters or 0)))
     return SearchResult(best.labels, best, overdispersion, joins.ratio, others, ignores_position=joins.ignores_position)
 
@@ -293,28 +331,30 @@ def with_n_clusters(
     return [score(scoring_data, labels)]
 
 
-def simplest_adequate(
-    scoring_data: ScoringData, candidates: list[ScoredLabelling], overdispersion: float
-) -> ScoredLabelling:
+def simplest_adequate(judge: Judge, candidates: list[ScoredLabelling], overdispersion: float) -> ScoredLabelling:
     """Return the candidate with the fewest clusters that is not clearly worse than the best.
 
-    The more observations count as one, the less the model is to be believed, and the clearer it has to be: up to two standard
-    errors of the difference of log densities, by their sums over blocks; where more than two count as one, of what is left of
-    the difference when more clusters are paid for (Vuong 1989, with and without his correction).
+    The more observations count as one, the less the model is to be believed, and the clearer it has to be: what is left of the
+    difference of log densities when more clusters are paid for is up to two standard errors of it (Vuong 1989), by sums over
+    blocks. The error is that of the blocks which speak for fewer clusters, taken twice: a cluster that is there in a few
+    blocks only has large sums in those, and these are no error. Several clusters have to be ahead of one by ``_LEAST_NATS``.
     """
-    best = max_evidence_rescored(scoring_data, candidates, overdispersion)
+    scoring_data = judge.scoring_data
+    best = judge.best(candidates, overdispersion)
+    one = judge.rescore(best_by_n_clusters(candidates, overdispersion)[0])
+    if best.log_evidence(overdispersion) < one.log_evidence(overdispersion) + _LEAST_NATS:
+        return one
     errors = _STANDARD_ERRORS * float(np.clip(overdispersion - 1.0, 0.0, 1.0))
-    errors_paid = _STANDARD_ERRORS * float(np.clip(overdispersion - 2.0, 0.0, 1.0))
     blocks = scoring_data.blocks(max(BLOCK_ROWS[0], len(scoring_data) // _ERROR_BLOCKS))
     level = row_log_densities(scoring_data, best)
     for scored in best_by_n_clusters(candidates, overdispersion):
         if scored.n_clusters >= best.n_clusters:
             break
-        fewer = scored if scoring_data.from_sample else score(scoring_data, scored.labels)
+        fewer = judge.rescore(scored)
         sums = np.bincount(blocks, level - row_log_densities(scoring_data, fewer))
-        error = np.sqrt(sums.size * sums.var())
+        error = np.sqrt(2.0 * (np.minimum(sums, 0.0) ** 2).sum())
         paid = overdispersion * (best.log_evidence(overdispersion) - fewer.log_evidence(overdispersion))
-        if sums.sum() < errors * error or paid < errors_paid * error:
+        if paid < errors * error:
             return fewer
     return best
 
@@ -341,16 +381,6 @@ def max_evidence(
     if not np.isfinite(best.log_evidence(overdispersion, by_place=by_place)):
         raise ValueError("X: the evidence of no labelling is a finite number, so there is nothing to choose by")
     return best
-
-
-def max_evidence_rescored(
-    scoring_data: ScoringData, candidates: list[ScoredLabelling], overdispersion: float, *, by_place: bool = False
-) -> ScoredLabelling:
-    """Return the best candidate, those that come near scored with the correlations and tails that suit them best."""
-    if not scoring_data.from_sample:  # else as it was extended, with what suited it on the sample
-        ranked = sorted(candidates, key=lambda scored: -scored.log_evidence(overdispersion, by_place=by_place))
-        candidates = [score(scoring_data, scored.labels) for scored in ranked[:_RESCORED]]
-    return max_evidence(candidates, overdispersion, by_place=by_place)
 
 
 def count_joins(scoring_data: ScoringData, scored: ScoredLabelling) -> JoinCounts:

@@ -6,7 +6,7 @@ import pytest
 from mcgta.datasets import make_series
 from mcgta.positions.reading import read_positions
 from mcgta.selection.scoring.overdispersion import BLOCK_ROWS, estimate_overdispersion
-from mcgta.selection.scoring.scored_labelling import ScoredLabelling, fit_clusters, score
+from mcgta.selection.scoring.scored_labelling import ScoredLabelling, fit_clusters, score, whiten_as_scored
 from mcgta.selection.scoring.scoring_data import ScoringData
 
 
@@ -36,7 +36,7 @@ def repeated(times, count, seed, place):
 def naive_sandwich(scoring_data, scored):
     """Scores of each row by its derivatives, their sums over each cluster's part of each block, squared, in loops."""
     labels, d = scored.labels, scoring_data.d
-    whitened = scoring_data.whiten_by(labels, scored.correlations)
+    whitened = whiten_as_scored(scoring_data, scored)
     y, w, _ = whitened
     fitted = fit_clusters(whitened, labels, scored.tails, scored.marginal()[1])
     clusters, weights = fitted.gaussians, fitted.weights

@@ -181,7 +181,7 @@ def test_rows_of_students_t_are_one_cluster_rather_than_two(seed):
         "calm": (np.convolve(size, np.ones(15) / 15, "same") > size.mean()).astype(int),
     }
     for name, labels in splits.items():
-        assert one.log_evidence() - 2.5 > score(scoring_data, labels).log_evidence(), name
+        assert one.log_evidence() - 2.0 > score(scoring_data, labels).log_evidence(), name
 
 
 def test_gaussian_rows_have_gaussian_tails_and_some_strays_are_told_from_them():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mcgta.runtime.types import Array, Index
-from mcgta.selection.scoring.scored_labelling import ScoredLabelling, close_gaps, fit_clusters
+from mcgta.selection.scoring.scored_labelling import ScoredLabelling, close_gaps, fit_clusters, whiten_as_scored
 from mcgta.selection.scoring.scoring_data import ScoringData
 
 BLOCK_ROWS = (40, 80, 160)
@@ -19,7 +19,7 @@ def estimate_overdispersion(scoring_data: ScoringData, scored: ScoredLabelling) 
     are independent; what the model does not know of (slow changes within clusters, other correlations) makes those of a
     block alike. The ratio is averaged over parameters, and the largest of several sizes of blocks is taken.
     """
-    whitened = scoring_data.whiten_by(scored.labels, scored.correlations)
+    whitened = whiten_as_scored(scoring_data, scored)
     fitted = fit_clusters(whitened, scored.labels, scored.tails, scored.marginal()[1])
     clusters = fitted.gaussians
     upper = np.triu_indices(scoring_data.d)

@@ -14,10 +14,12 @@ from mcgta.kernels.evidence.whitening import profile
 from mcgta.kernels.simd.compiled import native
 from mcgta.runtime.cached import cached_property
 from mcgta.runtime.types import Array, Index, Labels
+from mcgta.selection.scoring.local_scale import SCALE_COST, find_log_scales
 from mcgta.selection.scoring.scoring_data import ScoringData, Whitened
 from mcgta.selection.scoring.tails import GAUSSIAN, STUDENT_T, WITH_OUTLIERS, Tails
 
 _TAIL_STEPS = 3  # of fitting tails, each with the weights of the one before
+_SCALE_STEPS = 2  # of finding scales that come and go, each with the clusters of the one before
 _COARSE_STRENGTHS = STRENGTHS[1::2]
 _COARSE_CLOSENESS = CLOSENESS[1:2]
 
@@ -76,6 +78,9 @@ class ScoredLabelling:
     label_nats_by_place : the same if each change costs as much as naming its place among all edges
     tails : of the clusters' distributions
     tail_nats : nats that the tails explain beyond Gaussian ones
+    log_scales : (N,) logs of squared scales that come and go along series, which whitened rows are divided by; None where
+        they stay
+    model_nats : nats that it takes to say so
     """
 
     labels: Labels
@@ -87,6 +92,8 @@ class ScoredLabelling:
     label_nats_by_place: float
     tails: Tails = GAUSSIAN
     tail_nats: float = 0.0
+    log_scales: Array | None = None
+    model_nats: float = 0.0
 
     @property
     def n_clusters(self) -> int:
@@ -109,7 +116,7 @@ class ScoredLabelling:
         ``by_place`` takes ``label_nats_by_place`` for the labels.
         """
         explained = self.marginal(overdispersion)[0] + (self.tail_nats - self.whitening_nats) / overdispersion
-        value = explained - (self.label_nats_by_place if by_place else self.label_nats)
+        value = explained - (self.label_nats_by_place if by_place else self.label_nats) - self.model_nats
         return value if math.isfinite(value) else -math.inf
 
 
@@ -120,23 +127,80 @@ def close_gaps(labels: Labels) -> Labels:
 
 
 def score(
-    scoring_data: ScoringData, labels: Labels, *, correlations: Index | None = None, tails: Tails | None = None
+    scoring_data: ScoringData,
+    labels: Labels,
+    *,
+    correlations: Index | None = None,
+    tails: Tails | None = None,
+    quick: bool = False,
 ) -> ScoredLabelling:
-    """Score a labelling, by the correlations and the tails that explain most, or by those given."""
+    """Score a labelling, by the correlations and the tails that explain most, or by those given.
+
+    Each feature has a correlation of its own, or all have one, which keeps what they have in common. Along series rows have
+    scales that come and go, where these explain more. ``quick`` looks neither for a common correlation nor for scales.
+    """
     labels = close_gaps(labels)
-    counts = np.bincount(labels).astype(np.float64)
-    if correlations is None:
-        by_all = scoring_data.whiten(labels)
-        table = np.empty((len(scoring_data.correlation_grid), scoring_data.d))
-        profile(*by_all, labels, counts, table)
-        correlations = table.argmin(axis=0)
-        whitened = by_all.take(correlations)
+    if correlations is not None:
+        whitenings = [(correlations, scoring_data.whiten_by(labels, correlations))]
     else:
-        whitened = scoring_data.whiten_by(labels, correlations)
+        by_all = scoring_data.whiten(labels)
+        whitenings = [(own, by_all.take(own)) for own in _best_correlations(by_all, labels, quick=quick)]
+    found = [_score_whitened(scoring_data, labels, *whitening, tails) for whitening in whitenings]
+    best = max(range(len(found)), key=lambda i: found[i].log_evidence())
+    if quick or not scoring_data.chain:
+        return found[best]
+    log_scales = _find_scales(scoring_data, whitenings[best][1], labels)
+    if log_scales is None:
+        return found[best]
+    scaled = _score_whitened(scoring_data, labels, *whitenings[best], tails, log_scales)
+    return max(found[best], scaled, key=ScoredLabelling.log_evidence)
+
+
+def _best_correlations(by_all: Whitened, labels: Labels, *, quick: bool) -> list[Index]:
+    """Return the (d,) correlations that explain most: one for each feature, and unless ``quick`` one for all."""
+    counts = np.bincount(labels).astype(np.float64)
+    table = np.empty(by_all.rows.shape[:2])
+    profile(*by_all, labels, counts, table)
+    own = table.argmin(axis=0)
+    common = np.full_like(own, table.sum(axis=1).argmin())
+    return [own] if quick or np.array_equal(own, common) else [own, common]
+
+
+def _score_whitened(
+    scoring_data: ScoringData,
+    labels: Labels,
+    correlations: Index,
+    whitened: Whitened,
+    tails: Tails | None,
+    log_scales: Array | None = None,
+) -> ScoredLabelling:
+    """Score a labelling of whitened rows, divided by scales of their own if any are given."""
+    whitened = whitened.divided_by(log_scales)
+    counts = np.bincount(labels).astype(np.float64)
     sums = sum_cluster_rows(whitened, labels, counts.size)
     label_nats = label_code_length(scoring_data, labels, counts)
-    scored = ScoredLabelling(labels, correlations, counts, sums, float(whitened.log_scales.sum()), *label_nats)
+    jacobian = float(whitened.log_scales.sum())
+    scored = ScoredLabelling(labels, correlations, counts, sums, jacobian, *label_nats)
+    if log_scales is not None:
+        scored = replace(scored, log_scales=log_scales, model_nats=SCALE_COST * math.log(labels.size))
     return _with_tails(scored, whitened, tails)
+
+
+def _find_scales(scoring_data: ScoringData, whitened: Whitened, labels: Labels) -> Array | None:
+    """Return the (N,) logs of squared scales that come and go along series; None where scales stay."""
+    log_scales: Array | None = None
+    for _ in range(_SCALE_STEPS):
+        clusters = fit_clusters(whitened.divided_by(log_scales), labels, GAUSSIAN).gaussians
+        distances = own_squared_distances(whitened, labels, clusters)
+        log_scales = find_log_scales(distances, scoring_data.d, scoring_data.series_starts)
+        if log_scales is None:
+            break
+    return log_scales
+
+
+def whiten_as_scored(scoring_data: ScoringData, scored: ScoredLabelling) -> Whitened:
+    """Return the rows whitened as they were when the labelling was scored."""
+    return scoring_data.whiten_by(scored.labels, scored.correlations).divided_by(scored.log_scales)
 
 
 def _with_tails(scored: ScoredLabelling, whitened: Whitened, tails: Tails | None) -> ScoredLabelling:
@@ -166,7 +230,7 @@ def _with_tails(scored: ScoredLabelling, whitened: Whitened, tails: Tails | None
 
 def row_log_densities(scoring_data: ScoringData, scored: ScoredLabelling) -> Array:
     """Return the (N,) log densities of rows under their own clusters."""
-    whitened = scoring_data.whiten_by(scored.labels, scored.correlations)
+    whitened = whiten_as_scored(scoring_data, scored)
     fitted = fit_clusters(whitened, scored.labels, scored.tails, scored.marginal()[1])
     densities = scored.tails.log_density(fitted.distances, scoring_data.d)
     return np.asarray(densities - fitted.gaussians.log_root[scored.labels] - whitened.log_scales)

@@ -44,6 +44,14 @@ class Whitened(NamedTuple):
         log_scales = self.log_scales[correlations].sum(axis=0)
         return Whitened(self.rows[correlations, features], self.weights[correlations], log_scales)
 
+    def divided_by(self, log_scales: Array | None) -> Whitened:
+        """Return the second form with rows divided by scales of their own, of which (N,) logs of squares are given, if any."""
+        if log_scales is None:
+            return self
+        over = np.exp(-0.5 * log_scales)
+        added = 0.5 * len(self.rows) * log_scales
+        return Whitened(self.rows * over, self.weights * over, self.log_scales + added)
+
 
 @dataclass(frozen=True, eq=False)
 class ScoringData:
