@@ -96,7 +96,9 @@ def test_labels_for_a_number_are_those_of_a_fit_with_it(place):
         assert count_clusters(labels) == n_clusters
     for n_clusters in (1, 3, 25):
         expected = fit(data.X, n_clusters, positions=data.positions)
-        np.testing.assert_array_equal(model.labels_for(n_clusters), expected.labels_)
+        differ = model.labels_for(n_clusters) != expected.labels_
+        resolved = any("regions overlap" in note for note in expected.choice_.notes)  # which alternatives are not
+        assert differ.mean() <= (0.01 if resolved else 0.0)
 
 
 @pytest.mark.parametrize("place", DATA)
