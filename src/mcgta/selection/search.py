@@ -35,7 +35,9 @@ MAX_CLUSTERS = 12
 
 _RICHER_CLUSTERS = 3  # more than the best labelling has, up to which labellings tell of overdispersion
 _RESCORED = 8  # labellings that are scored with their own correlations and tails
-_EXTENDED_FEWER = 3  # numbers of clusters below that of the best labelling of a sample, extended to all observations with it
+_EXTENDED_FEWER = (
+    3  # numbers of clusters below that of the best labelling of a sample, extended to all observations with it
+)
 _EXTENDED_MORE = 1  # and above
 _EXTENDED_ROUNDS = 2  # of relabelling an extended labelling
 _LEAST_NATS = 10.0  # that several clusters have to be ahead of one, for the many labellings that are looked at
