@@ -106,7 +106,10 @@ def choose_family(level: LevelAnswer, asked: str) -> FamilyChoice:
     one_gain = max([0.0, *(each.one_gain for each in found)])
     gains = {LEVEL: own}
     best: tuple[float, FamilySearch, Candidate] | None = None
+    ahead_of_one = {each.name for each in found if each.contenders()}
     for each in found:
+        if not ahead_of_one.isdisjoint(each.yields_to):
+            continue
         for candidate in each.contenders():
             value = each.value(candidate, level.gain(candidate.labels) - one_gain)
             gains[each.name] = max(gains.get(each.name, 0.0), value)

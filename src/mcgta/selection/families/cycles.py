@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mcgta.runtime.types import Array, Labels, Mask
+from mcgta.runtime.types import Array, Index, Labels, Mask
 
 MIN_CYCLES = 8
 """Periods that a series has to hold for its labels to be called phases of a cycle."""
@@ -18,7 +18,8 @@ MIN_CYCLES = 8
 MIN_REGULARITY = 0.25
 """Rise of the agreement of labels, from its trough to one and to two periods later, from which on they may be phases."""
 
-_SHUFFLES = 19  # of runs, so that one cycle in twenty is called regular by chance
+_SURROGATES = 19  # of each kind, so that about one in twenty irregular labellings is called a cycle
+_IRREGULARITY = 0.2  # standard deviation of the logs of how long runs last, where states are irregular
 _MAX_ROWS = 20_000  # of labels that are looked at, evenly spaced
 _TRIED_LAGS = 50
 
@@ -30,7 +31,7 @@ class Cycle(NamedTuple):
     ----------
     period : in rows
     regularity : by how much the agreement of labels rises one and two periods later
-    by_chance : the largest regularity of the same runs in random order
+    by_chance : the largest regularity of the same runs in random order, and of runs in this order that last irregularly
     """
 
     period: int
@@ -51,15 +52,32 @@ def find_cycle(labels: Labels, starts: Mask, *, seed: int = 0) -> Cycle:
     if cycle.regularity < MIN_REGULARITY:
         return cycle._replace(period=every * cycle.period)
     rng = np.random.default_rng(seed)
-    shuffled = [_clearest_cycle([_shuffle_runs(part, rng) for part in series]).regularity for _ in range(_SHUFFLES)]
-    return Cycle(every * cycle.period, cycle.regularity, max(shuffled))
+    by_chance = 0.0
+    for irregular in (_shuffle_runs, _redraw_lengths):
+        for _ in range(_SURROGATES):
+            by_chance = max(by_chance, _clearest_cycle([irregular(part, rng) for part in series]).regularity)
+    return Cycle(every * cycle.period, cycle.regularity, by_chance)
+
+
+def _runs(labels: Labels) -> tuple[Labels, Index]:
+    """Return the label of each run, and how many rows it has."""
+    begins = np.r_[0, np.flatnonzero(np.diff(labels)) + 1]
+    return labels[begins], np.diff(np.r_[begins, labels.size])
 
 
 def _shuffle_runs(labels: Labels, rng: np.random.Generator) -> Labels:
     """Return the runs of labels in random order."""
-    begins = np.r_[0, np.flatnonzero(np.diff(labels)) + 1]
-    runs = np.split(labels, begins[1:])
-    return np.concatenate([runs[k] for k in rng.permutation(len(runs))])
+    states, lengths = _runs(labels)
+    order = rng.permutation(states.size)
+    return np.repeat(states[order], lengths[order])
+
+
+def _redraw_lengths(labels: Labels, rng: np.random.Generator) -> Labels:
+    """Return labels that follow each other as they do, each for a time that is irregular about the mean of its label."""
+    states, lengths = _runs(labels)
+    means = (np.bincount(states, lengths) / np.maximum(np.bincount(states), 1))[states]
+    drawn = means * np.exp(_IRREGULARITY * rng.normal(size=states.size))
+    return np.repeat(states, np.maximum(1, np.rint(drawn)).astype(np.int64))
 
 
 def _clearest_cycle(series: list[Labels]) -> Cycle:

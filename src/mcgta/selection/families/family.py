@@ -87,6 +87,10 @@ class FamilySearch(Protocol):
     def one_gain(self) -> float:
         """Nats of one cluster of this family over one Gaussian, in the same rows; 0 where it models another aspect of them."""
 
+    @property
+    def yields_to(self) -> tuple[str, ...]:
+        """Families whose clusters are taken where they have found some, whatever this one has found."""
+
     def contenders(self) -> tuple[Candidate, ...]:
         """Return the candidates that are worth comparing with other families, with borders as they will be."""
 

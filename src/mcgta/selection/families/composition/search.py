@@ -91,6 +91,11 @@ class CompositionSearch:
         """0: that kinds explain more than one Gaussian does not mean that there is one region."""
         return 0.0
 
+    @property
+    def yields_to(self) -> tuple[str, ...]:
+        """Families of motion, along time: rows that follow each other there are seldom drawn one by one, as kinds are."""
+        return ("dynamics", "trajectory") if self.model.scoring_data.chain else ()
+
     def contenders(self) -> tuple[Candidate, ...]:
         """Return the regions that were chosen; nothing where the labels of the search by level, or kinds, are better."""
         return (self.best,) if self.level == REGIONS and self.best.n_clusters > 1 else ()

@@ -62,6 +62,11 @@ class DynamicsSearch:
     unit: str
     one_gain: float = 0.0
 
+    @property
+    def yields_to(self) -> tuple[str, ...]:
+        """No family."""
+        return ()
+
     def contenders(self) -> tuple[Candidate, ...]:
         """Return the best labelling, where it has several states."""
         return (self.best,) if self.best.n_clusters > 1 else ()

@@ -72,6 +72,11 @@ class TrajectorySearch:
         """Nats of one curve for all records over one level, where it explains more."""
         return max(self.gain_over_level_one, 0.0)
 
+    @property
+    def yields_to(self) -> tuple[str, ...]:
+        """Dynamics, where records were found in a series and not given: states that last for several records explain them."""
+        return ("dynamics",) if self.rule.length > 0 else ()
+
     def contenders(self) -> tuple[Candidate, ...]:
         """Return the best labelling, where it has several clusters."""
         return (self.best,) if self.best.n_clusters > 1 else ()
