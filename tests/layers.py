@@ -74,7 +74,7 @@ LAYERS = [
     ["selection.relabelling", "selection.scoring.overdispersion", "selection.starts", "selection.sampling"],
     ["selection.merging", "selection.noise", "selection.region_overlap"],
     ["selection.search"],
-    ["selection.families.family", "selection.families.cycles"],
+    ["selection.families.family", "selection.families.cycles", "selection.families.trends"],
     ["selection.families"],
     ["selection.families.registry"],
     ["selection.families.choosing"],

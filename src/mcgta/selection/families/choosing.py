@@ -17,6 +17,7 @@ from mcgta.runtime.types import Index, Labels
 from mcgta.selection.families.cycles import Cycle, cycle_in_steps, find_cycle
 from mcgta.selection.families.family import Candidate, FamilySearch
 from mcgta.selection.families.registry import FAMILIES, LEVEL, FamilyInput
+from mcgta.selection.families.trends import Trend, one_with_trend
 from mcgta.selection.scoring.scored_labelling import ScoredLabelling, close_gaps, score
 
 CLEAR_NATS = float(np.log(20.0))
@@ -48,6 +49,16 @@ class LevelAnswer:
         """How the labels of the search recur along time; nowhere else."""
         places = self.given.places
         return find_cycle(self.labels, places.group_starts) if places.is_chain else Cycle(0, 0.0)
+
+    @cached_property
+    def trend(self) -> Trend:
+        """One cluster with a trend and a season, along time; nothing elsewhere, and where there is one cluster anyway."""
+        scoring_data = self.given.scoring_data
+        if not scoring_data.chain or self.own_gain <= 0:
+            return Trend(0.0, 0.0)
+        result = self.given.result
+        known = result.best.correlations if scoring_data.from_sample else None
+        return one_with_trend(scoring_data, self.one, result.overdispersion, known)
 
     @property
     def own_gain(self) -> float:
@@ -119,11 +130,10 @@ def choose_family(level: LevelAnswer, asked: str) -> FamilyChoice:
         (only,) = found
         chosen = only.best if best is None else best[2]
         return _of_family(only, chosen, gains.get(only.name, 0.0), gains)
-    free = level.given.n_clusters is None
-    notes = (_tell_cycle(level),) if free and level.cycle.is_clear else ()
     # Where a richer model of one cluster explains as much as several Gaussian clusters do, there is one.
     ahead = own - one_gain
-    sets_aside = free and own > 0 and (bool(notes) or (one_gain > 0 and ahead < CLEAR_NATS))
+    notes = _reasons_for_one(level, own) if level.given.n_clusters is None and own > 0 else ()
+    sets_aside = bool(notes) or (level.given.n_clusters is None and own > 0 and one_gain > 0 and ahead < CLEAR_NATS)
     if best is not None and best[0] > (0.0 if sets_aside else ahead) + CLEAR_NATS:
         return _of_family(best[1], best[2], best[0], gains)
     if sets_aside:
@@ -157,6 +167,15 @@ def _of_family(search: FamilySearch, candidate: Candidate, gain: float, gains: d
     others[candidate.n_clusters] = candidate
     listed = tuple(others[number] for number in sorted(others))
     return FamilyChoice(search.name, candidate.labels, gain, gains, search, listed, notes)
+
+
+def _reasons_for_one(level: LevelAnswer, gain: float) -> tuple[str, ...]:
+    """Say why the Gaussian clusters of the search, which gain so many nats, are none; nothing where they are."""
+    if level.cycle.is_clear:
+        return (_tell_cycle(level),)
+    if level.trend.gain > 0 and gain < level.trend.gain + CLEAR_NATS:
+        return (f"a trend and a season of period {level.trend.period:.4g} explain as much as several clusters do",)
+    return ()
 
 
 def _tell_cycle(level: LevelAnswer) -> str:

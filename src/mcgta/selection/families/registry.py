@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from mcgta.positions.positions import Positions
 from mcgta.runtime.types import Array
 from mcgta.selection.families.composition.search import MIN_ROWS, search_composition
@@ -61,7 +63,16 @@ class Family:
 
 
 def _search_dynamics(given: FamilyInput) -> FamilySearch | None:
-    return search_dynamics(given.features, given.places, seed=given.seed, n_clusters=given.n_clusters)
+    return search_dynamics(_at_one_scale(given), given.places, seed=given.seed, n_clusters=given.n_clusters)
+
+
+def _at_one_scale(given: FamilyInput) -> Array:
+    """Return the features, divided by a scale that comes and goes where levels are explained by one: it is no way to move."""
+    log_scales = given.result.best.log_scales
+    if log_scales is None or log_scales.size != len(given.features) or given.result.best.n_clusters > 1:
+        return given.features
+    middle = given.features.mean(axis=0)
+    return middle + (given.features - middle) * np.exp(-0.5 * log_scales)[:, None]
 
 
 def _search_trajectory(given: FamilyInput) -> FamilySearch | None:
