@@ -152,6 +152,8 @@ def search_families(given: FamilyInput, asked: str) -> list[FamilySearch]:
         return [found]
     results: list[FamilySearch] = []
     for family in FAMILIES.values():
+        if given.places.is_chain and any(each.name in family.after and each.contenders() for each in results):
+            continue
         with stage(family.name):
             found = family.search(given)
         if found is not None:

@@ -55,11 +55,13 @@ class Family:
     name : as the setting ``family`` has it
     needs : what observations have to be like for it, in words
     search : returns None for observations that it is not for
+    after : families that have to have found nothing along time for this one to be searched there
     """
 
     name: str
     needs: str
     search: Callable[[FamilyInput], FamilySearch | None]
+    after: tuple[str, ...] = ()
 
 
 def _search_dynamics(given: FamilyInput) -> FamilySearch | None:
@@ -80,7 +82,8 @@ def _search_trajectory(given: FamilyInput) -> FamilySearch | None:
 
 
 def _search_composition(given: FamilyInput) -> FamilySearch | None:
-    if len(given.scoring_data) < len(given.places):
+    dependent = bool((given.result.best.correlations > 0).any())
+    if len(given.scoring_data) < len(given.places) or (given.places.is_chain and dependent):
         return None
     return search_composition(
         given.scoring_data,
@@ -102,8 +105,10 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             COMPOSITION,
-            f"{MIN_ROWS} to {MAX_CHOSEN_ON_ALL_ROWS:,} observations, and kinds that explain more than Gaussian clusters do",
+            f"{MIN_ROWS} to {MAX_CHOSEN_ON_ALL_ROWS:,} observations, kinds that explain more than Gaussian clusters do, and "
+            "along time rows that do not depend on those before them",
             _search_composition,
+            after=(DYNAMICS, TRAJECTORY),
         ),
     )
 }

@@ -93,8 +93,8 @@ class CompositionSearch:
 
     @property
     def yields_to(self) -> tuple[str, ...]:
-        """Families of motion, along time: rows that follow each other there are seldom drawn one by one, as kinds are."""
-        return ("dynamics", "trajectory") if self.model.scoring_data.chain else ()
+        """No family."""
+        return ()
 
     def contenders(self) -> tuple[Candidate, ...]:
         """Return the regions that were chosen; nothing where the labels of the search by level, or kinds, are better."""
