@@ -62,7 +62,8 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
     lags : int or "auto", default=0
         Stack this many predecessors in time (nearest neighbours elsewhere) to each observation's features. "auto" takes 1 to 3
         along time where evidence says that pieces of the series differ in how they move, and up to 16 features come of it;
-        else none. Its plain value is 0.
+        else none. Its plain value is 0. Along time the graphical lasso gives local models block-Toeplitz precisions, as in
+        TICC: how an observation depends on another counts by how far they are apart, not by which of the stack they are.
     standardize : bool or "auto", default="auto"
         Whether each feature is divided by its standard deviation before anything is compared, as the search does in any case.
         Then ``alpha``, ``margin`` and ``eps`` mean the same whatever the units of the features. "auto" does so where standard
@@ -74,7 +75,9 @@ class MCGTA(FittedAttributes, ClusterMixin, BaseEstimator, Archived):
         stacked. ``reduction_`` holds the components; local models and cluster models are about these, and all that is told of
         clusters is about the features. Dissimilarities of features take them as they are.
     covariance : {"graphical_lasso", "min_cov_det", "shrunk", "empirical", "ledoit_wolf", "oas"} or estimator
-        Estimator of the local covariances: a name, or a scikit-learn covariance estimator.
+        Estimator of the local covariances: a name, or a scikit-learn covariance estimator. With ``lags`` along time, up to 24
+        features with these, "graphical_lasso" finds the best precision among the block-Toeplitz ones; see
+        :mod:`mcgta.kernels.gaussians.block_toeplitz_lasso`.
     alpha : float, default=0.01
         Penalty of the graphical lasso, in the squared unit of the features.
     prior : {None, "gmm"} or GaussianMixturePrior

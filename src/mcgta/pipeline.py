@@ -41,6 +41,7 @@ from mcgta.runtime.rules import read_level
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.settings import Settings
+from mcgta.stages.covariance import CovarianceEstimator
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.lags import check_lags_of
 from mcgta.stages.local_mixtures import fit_local_mixtures
@@ -261,16 +262,28 @@ def cluster(prepared: Prepared, search: NeighborSearch, *, known_core: Labels | 
 
 
 def models_on(
-    X: Array, neighborhoods: Neighborhoods | TimeWindows, settings: Settings, prior: MixturePrior | None, seed: int
+    X: Array,
+    neighborhoods: Neighborhoods | TimeWindows,
+    settings: Settings,
+    prior: MixturePrior | None,
+    seed: int,
+    *,
+    along_time: bool,
 ) -> LocalModels:
-    """Fit a model on each neighbourhood."""
+    """Fit a model on each neighbourhood; ``along_time`` says that lags are predecessors in time."""
     kind = settings.dissimilarity_kind
     if kind.mixes:
         assert prior is not None
         return fit_local_mixtures(X, neighborhoods, prior)
-    covariance = settings.covariance_estimator
+    covariance = _covariance_for(settings, along_time=along_time)
     models = fit_local_models(X, neighborhoods, covariance=covariance, prior=prior, random_state=seed)
     return models.require_definite(kind.name) if kind.needs_definite else models
+
+
+def _covariance_for(settings: Settings, *, along_time: bool) -> CovarianceEstimator:
+    """Return the estimator of local covariances, which along time knows what structure lags have."""
+    estimator = settings.covariance_estimator
+    return estimator.along_time(settings.n_lags) if along_time else estimator
 
 
 def compare(X: Array, models: LocalModels | None, rows: Index, settings: Settings, seed: int) -> Dissimilarity:
@@ -348,7 +361,7 @@ def _fit_models(data: Observations, settings: Settings, prior: MixturePrior | No
     """Find neighbourhoods and fit a model on each."""
     with stage("neighbourhoods"):
         neighborhoods = find_neighborhoods(data.positions, data.n_neighbors, weights=settings.weights)
-    return models_on(data.X, neighborhoods, settings, prior, data.seed)
+    return models_on(data.X, neighborhoods, settings, prior, data.seed, along_time=data.positions.is_chain)
 
 
 def _find_comparable(
@@ -402,7 +415,8 @@ def find_significance(data: Observations, models: LocalModels | None, rows: Inde
             f"n_neighbors={data.n_neighbors}: local_models has models of observations that do not have so many neighbours, "
             "so there is no telling how much they differ by chance; set margin and eps as numbers"
         )
-    null = draw_null(models, near, covariance=settings.covariance, alpha=settings.alpha, random_state=data.seed)
+    covariance = _covariance_for(settings, along_time=data.positions.is_chain)
+    null = draw_null(models, near, covariance=covariance, alpha=settings.alpha, random_state=data.seed)
     assert settings.dissimilarity_kind.chance_scale is not None
     return Significance(null, near.take(rows), settings.dissimilarity_kind.chance_scale(models.take(rows)))
 

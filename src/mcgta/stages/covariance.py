@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.covariance import OAS, EmpiricalCovariance, GraphicalLasso, LedoitWolf, MinCovDet, ShrunkCovariance
 
 from mcgta.kernels.gaussians import covariance as shrinkage
+from mcgta.kernels.gaussians.block_toeplitz_lasso import block_toeplitz_lasso
 from mcgta.kernels.gaussians.careful_lasso import GAP
 from mcgta.kernels.gaussians.graphical_lasso import graphical_lasso
 from mcgta.runtime.rules import INF, Rule, suggest
@@ -32,6 +33,9 @@ DEFAULT_SHRINKAGE = 0.1
 # the dual's box is within this error of the solution, on the scale of correlations.
 _ACCEPTED_GAP = 1e-6
 _ACCEPTED_ERROR = 1e-4
+# Nats that a block-Toeplitz lasso may be from its optimum: far fewer than by which samples of one Gaussian differ.
+_ACCEPTED_LAGGED_GAP = 1e-4
+_MAX_STRUCTURED_FEATURES = 24  # with their lags; a window of more would take tens of milliseconds
 _SYMMETRY_TOLERANCE = 1e-8  # of the largest entry of a covariance
 
 
@@ -66,6 +70,8 @@ class CovarianceEstimator:
     ----------
     name : what users call it
     regularize : turns moments into covariances, given the parameter; None leaves them as they are
+    regularize_lagged : does so for features stacked with lags along time, given the number of blocks, by the structure that
+        they have; None where it makes no difference
     fit_windows : fits windows (B, n, d) instead of taking moments, given a seed; None for moments
     parameter : the number that ``regularize`` is given: the penalty or the shrinkage; NaN without one
     uses_alpha : whether the parameter is ``alpha`` of the local models
@@ -79,6 +85,7 @@ class CovarianceEstimator:
 
     name: str
     regularize: Callable[[Moments, float], Regularized] | None = None
+    regularize_lagged: Callable[[Moments, float, int], Regularized] | None = None
     fit_windows: Callable[[Array, int], WindowFits] | None = None
     parameter: float = np.nan
     uses_alpha: bool = False
@@ -98,6 +105,13 @@ class CovarianceEstimator:
     def needs_members(self) -> bool:
         """Whether the features of each neighbourhood have to be gathered even where sums over blocks would do."""
         return self.needs_quartic_sums or not self.by_moments
+
+    def along_time(self, lags: int) -> CovarianceEstimator:
+        """Return the estimator for features that are stacked with so many lags along time."""
+        structured = self.regularize_lagged
+        if lags == 0 or structured is None:
+            return self
+        return replace(self, regularize=lambda moments, parameter: structured(moments, parameter, lags + 1))
 
     def with_parameter(self, value: float) -> CovarianceEstimator:
         """Return the same with another penalty or shrinkage; without any, covariances can be singular."""
@@ -134,6 +148,23 @@ def _regularize_by_lasso(moments: Moments, alpha: float) -> Regularized:
     bad = unsure[~narrow].tolist()
     said = f"the graphical lasso stopped at a duality gap of {{:.1e}}, not {GAP:.0e}; scale the features alike"
     return Regularized(fitted, {k: said.format(gaps[k]) for k in bad})
+
+
+def _regularize_lags_by_lasso(moments: Moments, alpha: float, blocks: int) -> Regularized:
+    """Fit block-Toeplitz precisions; those that are out of reach of it are fitted without the structure.
+
+    These are windows without any noise under a tiny penalty, and stacks of many features.
+    """
+    covs = moments.covariances
+    if alpha == 0 or covs.shape[1] > _MAX_STRUCTURED_FEATURES:
+        return _regularize_by_lasso(moments, alpha)
+    fitted, gaps = block_toeplitz_lasso(covs, alpha, blocks)
+    hard = np.flatnonzero(~(gaps <= _ACCEPTED_LAGGED_GAP))
+    if hard.size == 0:
+        return Regularized(fitted, {})
+    others, failures = _regularize_by_lasso(Moments(covs[hard], moments.sizes[hard]), alpha)
+    fitted[hard] = others
+    return Regularized(fitted, {int(hard[k]): reason for k, reason in failures.items()})
 
 
 def _shrink(moments: Moments, share: float) -> Regularized:
@@ -209,7 +240,13 @@ def _trouble_with(location: Array, covariance: Array, d: int) -> str:
 COVARIANCES: dict[str, CovarianceEstimator] = {
     row.name: row
     for row in (
-        CovarianceEstimator("graphical_lasso", _regularize_by_lasso, parameter=DEFAULT_ALPHA, uses_alpha=True),
+        CovarianceEstimator(
+            "graphical_lasso",
+            _regularize_by_lasso,
+            regularize_lagged=_regularize_lags_by_lasso,
+            parameter=DEFAULT_ALPHA,
+            uses_alpha=True,
+        ),
         CovarianceEstimator(
             "min_cov_det",
             fit_windows=_fit_robustly,

@@ -203,7 +203,8 @@ def _extend(fit: Fit, data: Observations, settings: Settings) -> tuple[LocalMode
     source = np.empty(data.order.size, dtype=np.int64)
     source[known] = fit.data.back[data.order[known]]
     source[rows] = len(fit.models) + np.arange(rows.size)
-    fresh = models_on(data.X, now.take(rows), settings, fit.prior, data.seed)
+    chain = data.positions.is_chain
+    fresh = models_on(data.X, now.take(rows), settings, fit.prior, data.seed, along_time=chain)
     return fit.models.append(fresh).take(source), changed
 
 

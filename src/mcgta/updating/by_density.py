@@ -40,7 +40,8 @@ def place_by_density(fit: Fit, joined: Joined, groups: Index) -> Reached:
         failures = fit.settings.dissimilarity_kind.incomparable(X[size:])
     else:
         near = find_neighborhoods_of_new(joined.positions, size, fit.data.n_neighbors, fit.settings.weights)
-        models = models_on(X, near, fit.settings, fit.prior, fit.data.seed)
+        chain = fit.data.positions.is_chain
+        models = models_on(X, near, fit.settings, fit.prior, fit.data.seed, along_time=chain)
         failures = models.failures
     placed = np.setdiff1d(np.arange(count), list(failures))
     if placed.size:
