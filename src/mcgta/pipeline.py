@@ -41,7 +41,6 @@ from mcgta.runtime.rules import read_level
 from mcgta.runtime.types import Array, Index, Labels
 from mcgta.runtime.warnings import warn
 from mcgta.settings import Settings
-from mcgta.stages.covariance import CovarianceEstimator
 from mcgta.stages.dissimilarity.dissimilarity import Dissimilarity
 from mcgta.stages.lags import check_lags_of
 from mcgta.stages.local_mixtures import fit_local_mixtures
@@ -275,15 +274,11 @@ def models_on(
     if kind.mixes:
         assert prior is not None
         return fit_local_mixtures(X, neighborhoods, prior)
-    covariance = _covariance_for(settings, along_time=along_time)
+    covariance = settings.covariance_estimator
+    if along_time:
+        covariance = covariance.along_time(settings.n_lags)
     models = fit_local_models(X, neighborhoods, covariance=covariance, prior=prior, random_state=seed)
     return models.require_definite(kind.name) if kind.needs_definite else models
-
-
-def _covariance_for(settings: Settings, *, along_time: bool) -> CovarianceEstimator:
-    """Return the estimator of local covariances, which along time knows what structure lags have."""
-    estimator = settings.covariance_estimator
-    return estimator.along_time(settings.n_lags) if along_time else estimator
 
 
 def compare(X: Array, models: LocalModels | None, rows: Index, settings: Settings, seed: int) -> Dissimilarity:
@@ -415,8 +410,9 @@ def find_significance(data: Observations, models: LocalModels | None, rows: Inde
             f"n_neighbors={data.n_neighbors}: local_models has models of observations that do not have so many neighbours, "
             "so there is no telling how much they differ by chance; set margin and eps as numbers"
         )
-    covariance = _covariance_for(settings, along_time=data.positions.is_chain)
-    null = draw_null(models, near, covariance=covariance, alpha=settings.alpha, random_state=data.seed)
+    # Without the structure of lags: blocks of a window are about the same rows, but of simulated rows, which are independent,
+    # they are not, so that averages over blocks would make models more alike there than chance makes those of a series.
+    null = draw_null(models, near, covariance=settings.covariance, alpha=settings.alpha, random_state=data.seed)
     assert settings.dissimilarity_kind.chance_scale is not None
     return Significance(null, near.take(rows), settings.dissimilarity_kind.chance_scale(models.take(rows)))
 
