@@ -71,6 +71,7 @@ class CompositionSearch:
     model : of all rows, by which labellings are scored
     kind_gaussians : the kinds, in the unit of scaled features
     n_features : of the observations
+    claimed : whether regions explain the observations best, whatever number of them was asked for
     """
 
     name: str
@@ -85,6 +86,7 @@ class CompositionSearch:
     model: RegionModel
     kind_gaussians: Gaussians
     n_features: int
+    claimed: bool = False
 
     @property
     def one_gain(self) -> float:
@@ -98,7 +100,7 @@ class CompositionSearch:
 
     def contenders(self) -> tuple[Candidate, ...]:
         """Return the regions that were chosen; nothing where the labels of the search by level, or kinds, are better."""
-        return (self.best,) if self.level == REGIONS and self.best.n_clusters > 1 else ()
+        return (self.best,) if self.claimed and self.best.n_clusters > 1 else ()
 
     def value(self, candidate: Candidate, level_gain: float) -> float:
         """Return nats over one Gaussian, in the same rows as the search by level; Gaussian clusters have no part in them."""
@@ -198,11 +200,12 @@ def search_composition(
         one, mixture, mixture + smooth.nats, mixture + top.nats, mixture + written, mixture + borderless.nats
     )
     found = choose_level(nats, chosen, doubtful=behind < SMOOTH_KIND_ERRORS * error)
+    claimed = found == REGIONS
     if n_clusters is not None:
         chosen = ChosenRegions(_with_n_regions(scorer, scored, n_clusters, seed), chosen.overdispersion)
         found = REGIONS
     found_regions = _collect(scoring_data, rows, kinds, model, scored, chosen, nats, found)
-    return replace(found_regions, n_features=n_features)
+    return replace(found_regions, n_features=n_features, claimed=claimed)
 
 
 def _take(scoring_data: ScoringData, rows: Index, seed: int) -> ScoringData:
