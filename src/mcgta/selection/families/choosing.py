@@ -7,7 +7,7 @@ nothing, or differs between them. Families that model the same aspect by other m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -146,7 +146,7 @@ def search_families(given: FamilyInput, asked: str) -> list[FamilySearch]:
     if asked != "auto":
         family = FAMILIES[asked]
         with stage(family.name):
-            found = family.search(given)
+            found = family.search(replace(given, required=True))
         if found is None:
             raise ValueError(f"family={asked!r} is not possible here: it needs {family.needs}")
         return [found]

@@ -36,6 +36,7 @@ class FamilyInput:
     scoring_data, result : of the search for levels, which has looked at a sample where there are many observations
     seed : of what is random
     n_clusters : the number of clusters that is asked for; None where it is left open
+    required : whether the family is the one that is asked for
     """
 
     features: Array
@@ -44,6 +45,7 @@ class FamilyInput:
     result: SearchResult
     seed: int
     n_clusters: int | None = None
+    required: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,8 @@ def _search_trajectory(given: FamilyInput) -> FamilySearch | None:
 
 def _search_composition(given: FamilyInput) -> FamilySearch | None:
     dependent = bool((given.result.best.correlations > 0).any())
-    if len(given.scoring_data) < len(given.places) or (given.places.is_chain and dependent):
+    along_time = given.places.is_chain and dependent and not given.required
+    if len(given.scoring_data) < len(given.places) or along_time:
         return None
     return search_composition(
         given.scoring_data,
@@ -91,6 +94,7 @@ def _search_composition(given: FamilyInput) -> FamilySearch | None:
         n_features=given.features.shape[1],
         seed=given.seed,
         n_clusters=given.n_clusters,
+        required=given.required,
     )
 
 
@@ -105,8 +109,7 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             COMPOSITION,
-            f"{MIN_ROWS} to {MAX_CHOSEN_ON_ALL_ROWS:,} observations, kinds that explain more than Gaussian clusters do, and "
-            "along time rows that do not depend on those before them",
+            f"{MIN_ROWS} to {MAX_CHOSEN_ON_ALL_ROWS:,} observations of several kinds",
             _search_composition,
             after=(DYNAMICS, TRAJECTORY),
         ),

@@ -163,12 +163,18 @@ class CompositionSearch:
 
 
 def search_composition(
-    scoring_data: ScoringData, result: SearchResult, *, n_features: int, seed: int, n_clusters: int | None = None
+    scoring_data: ScoringData,
+    result: SearchResult,
+    *,
+    n_features: int,
+    seed: int,
+    n_clusters: int | None = None,
+    required: bool = False,
 ) -> CompositionSearch | None:
     """Search for regions that differ in their shares of kinds; None where clusters of one Gaussian are clearly right.
 
     ``result`` is what the search by level has found in the same rows, which have ``n_features``. With ``n_clusters`` the best
-    labelling has that many regions.
+    labelling has that many regions. ``required`` says that regions are wanted, even where Gaussian clusters are right.
     """
     if scoring_data.d == 0 or len(scoring_data) < MIN_ROWS:
         return None
@@ -184,7 +190,7 @@ def search_composition(
     mixture = kinds.log_evidence + dependence_nats(sampled, kinds) - alone
     one = level_log_evidence(sampled, level) - alone
     model = RegionModel.of(sampled, kinds.log_densities, kinds.probabilities.mean(axis=0))
-    if n_clusters is None and (len(kinds) == 1 or one >= mixture - float(model.one_region.sum())):
+    if len(kinds) == 1 or (not required and one >= mixture - float(model.one_region.sum())):
         return None  # even regions that told each row its kind would not explain as much
     scorer = RegionScorer(model)
     with stage("regions"):
