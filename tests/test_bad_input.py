@@ -277,6 +277,8 @@ WRONG = {
     "alpha": [-0.1, np.nan, np.inf, None, "0.1", True, 1j],
     "prior": ["gm", 3, True],
     "refine": ["yes", None, 1, True, False],
+    "family": ["motion", None, 1, True, False],
+    "n_components": ["some", 0, -1, 1.5, True],
     "dissimilarity": ["wasserstein", None, 2],
     "metric": ["haversin", None, 3, dict],
     "semivariogram": ["sperical", None, 3, Ellipsis],

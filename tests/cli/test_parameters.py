@@ -31,6 +31,8 @@ VALUES = {
     "min_samples": ("5", 5),
     "min_cluster_size": ("none", None),
     "refine": ("none", "none"),
+    "family": ("level", "level"),
+    "n_components": ("12", 12),
     "missing": ("drop", "drop"),
     "n_jobs": ("-1", -1),
     "random_state": ("7", 7),

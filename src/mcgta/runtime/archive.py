@@ -301,6 +301,9 @@ _FIELD_KINDS: dict[str, Callable[[Any], bool]] = {
     "Index | None": lambda value: value is None or (isinstance(value, np.ndarray) and value.dtype == np.int64),
     "Labels": lambda value: isinstance(value, np.ndarray) and value.dtype == np.int64,
     "dict[str, Any]": lambda value: isinstance(value, dict) and all(isinstance(k, str) for k in value),
+    "tuple[MotionView, ...]": lambda value: (
+        isinstance(value, tuple) and all(type(item).__name__ == "MotionView" for item in value)
+    ),
     "tuple[str, ...]": lambda value: isinstance(value, tuple) and all(isinstance(item, str) for item in value),
     "list[str]": lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
     "dict[str, str]": lambda value: _is_map_of(value, str),

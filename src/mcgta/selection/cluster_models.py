@@ -187,7 +187,8 @@ def estimate_cluster_models(
     if scoring_data.d == 0:
         return None
     independent = np.zeros(scoring_data.d, dtype=np.int64)
-    scored = score(scoring_data, labels[rows], correlations=independent if mixed else None)
+    # Rows are placed at the scale that their cluster has throughout, so none that comes and goes is looked for.
+    scored = score(scoring_data, labels[rows], correlations=independent if mixed else None, quick=True)
     whitened = scoring_data.whiten_by(scored.labels, scored.correlations)
     clusters = fit_clusters(whitened, scored.labels, scored.tails, steps=RELABEL_STEPS).gaussians
     distances = own_squared_distances(scoring_data.unwhitened, scored.labels, clusters)

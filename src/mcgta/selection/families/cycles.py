@@ -18,8 +18,11 @@ MIN_CYCLES = 8
 MIN_REGULARITY = 0.25
 """Rise of the agreement of labels, from its trough to one and to two periods later, from which on they may be phases."""
 
-_SURROGATES = 19  # of each kind, so that about one in twenty irregular labellings is called a cycle
-_IRREGULARITY = 0.2  # standard deviation of the logs of how long runs last, where states are irregular
+CLEAR_RATIO = 1.3
+"""Regularity over the largest that irregular labels have by chance, from which on they are phases."""
+
+_SURROGATES = 19  # of each kind
+_IRREGULARITY = 0.3  # standard deviation of the logs of how long runs last, where states are irregular
 _MAX_ROWS = 20_000  # of labels that are looked at, evenly spaced
 _TRIED_LAGS = 50
 
@@ -41,7 +44,7 @@ class Cycle(NamedTuple):
     @property
     def is_clear(self) -> bool:
         """Whether labels are phases of a cycle."""
-        return self.regularity >= MIN_REGULARITY and self.regularity > self.by_chance
+        return self.regularity >= max(MIN_REGULARITY, CLEAR_RATIO * self.by_chance)
 
 
 def find_cycle(labels: Labels, starts: Mask, *, seed: int = 0) -> Cycle:
