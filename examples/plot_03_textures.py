@@ -56,7 +56,7 @@ X = np.column_stack([fine, coarse, across_over_down])
 positions = np.column_stack([across[::SIDE, ::SIDE].ravel(), down[::SIDE, ::SIDE].ravel()])
 truth = parts[SIDE // 2 :: SIDE, SIDE // 2 :: SIDE].ravel()
 
-model = MCGTA().fit(X, positions=positions)
+model = MCGTA(family="level").fit(X, positions=positions)
 print(model.choice_)
 
 # %%
@@ -102,7 +102,7 @@ X = np.column_stack(
     ]
 )
 positions = np.column_stack([across[::SIDE, ::SIDE].ravel(), down[::SIDE, ::SIDE].ravel()])
-smaller = MCGTA().fit(X, positions=positions)
+smaller = MCGTA(family="level").fit(X, positions=positions)
 print(smaller.n_clusters_, "clusters with squares of 8 pixels")
 
 # sphinx_gallery_start_ignore

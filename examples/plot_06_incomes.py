@@ -34,12 +34,14 @@ print(growth.shape, "states and years")
 X = growth.reshape(-1, 1)
 positions = np.tile(years[1:], len(names))
 groups = np.repeat(names, len(years) - 1)
-model = MCGTA().fit(X, positions=positions, groups=groups)
+model = MCGTA(2, family="level").fit(X, positions=positions, groups=groups)
 print(model.choice_)
 
 # %%
 # Two kinds of time
 # -----------------
+# Left to itself, the search takes a spread that comes and goes for volatility, and finds one cluster. Here two are asked for.
+#
 # One kind has steady growth, the other has growth that jumps up and down. The two hardly differ in their mean. They differ in
 # their spread, which is why local *models* are compared and not single numbers.
 

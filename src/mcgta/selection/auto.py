@@ -134,11 +134,16 @@ def list_considered(level: LevelAnswer, family: FamilyChoice) -> tuple[Considere
     overdispersion = result.overdispersion
     one_evidence = level.one.log_evidence(overdispersion)
     if family.search is not None:
+        size = int(family.labels.max()) + 1
+        (own,) = (each.gain for each in family.others if each.n_clusters == size)
+        # Others have what the family explains beside its labels, as the labelling that is taken has.
+        beside = family.gain - own if size > 1 else 0.0
         listed = {
-            each.n_clusters: Considered(each.n_clusters, one_evidence + each.gain, each.labels)
+            each.n_clusters: Considered(
+                each.n_clusters, one_evidence + each.gain + (beside if each.n_clusters > 1 else 0.0), each.labels
+            )
             for each in family.others
         }
-        size = int(family.labels.max()) + 1
         listed[size] = Considered(size, one_evidence + family.gain, family.labels)
     else:
         listed = {

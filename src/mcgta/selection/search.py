@@ -40,7 +40,7 @@ _EXTENDED_FEWER = (
 )
 _EXTENDED_MORE = 1  # and above
 _EXTENDED_ROUNDS = 2  # of relabelling an extended labelling
-_LEAST_NATS = 10.0  # that several clusters have to be ahead of one, for the many labellings that are looked at
+_LEAST_NATS = 3.0  # that several clusters have to be ahead of one, for the many labellings that are looked at
 _STANDARD_ERRORS = 2.0
 _ERROR_BLOCKS = 40  # blocks that the standard error is estimated from
 _SEPARATED_DEVIATIONS = 1.45  # standard deviations of both; the halves of a Gaussian are 1.32 apart

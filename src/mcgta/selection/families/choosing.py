@@ -122,7 +122,7 @@ def choose_family(level: LevelAnswer, asked: str) -> FamilyChoice:
         if not ahead_of_one.isdisjoint(each.yields_to):
             continue
         for candidate in each.contenders():
-            value = each.value(candidate, level.gain(candidate.labels) - one_gain)
+            value = float(each.value(candidate, level.gain(candidate.labels) - one_gain))
             gains[each.name] = max(gains.get(each.name, 0.0), value)
             if best is None or value > best[0]:
                 best = value, each, candidate
