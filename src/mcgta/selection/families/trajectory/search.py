@@ -32,6 +32,9 @@ MAX_SEARCHED_ROWS = 50_000
 MAX_SEARCHED_RECORDS = 1000
 """The same in records."""
 
+LASTING_RATIO = 0.75
+"""Changes of label between successive records, over those by chance, below which labels last."""
+
 _RECORDS_OF_A_START_CLUSTER = 2  # on average, at least
 _START_REGRESSORS = 9
 _UNEQUAL_SHARE = 0.02  # of the longest record, by which others may be shorter and count as equally long
@@ -74,8 +77,15 @@ class TrajectorySearch:
 
     @property
     def yields_to(self) -> tuple[str, ...]:
-        """Dynamics, where records were found in a series and not given: states that last for several records explain them."""
-        return ("dynamics",) if self.rule.length > 0 else ()
+        """Dynamics, where records were found and not given, and their labels last: states of motion explain such a series."""
+        return ("dynamics",) if self.rule.length > 0 and self._labels_last() else ()
+
+    def _labels_last(self) -> bool:
+        """Whether records that follow each other have the same label more often than by chance."""
+        of_records = self.best.labels[self.rows][self.data.records.first_rows]
+        shares = np.bincount(of_records) / of_records.size
+        by_chance = 1.0 - float((shares**2).sum())
+        return float(np.mean(of_records[1:] != of_records[:-1])) < LASTING_RATIO * by_chance
 
     def contenders(self) -> tuple[Candidate, ...]:
         """Return the best labelling, where it has several clusters."""
